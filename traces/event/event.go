@@ -1,0 +1,191 @@
+// Package event is the schema of traces: what one replica did, one event for
+// each action of the specification that it took.
+//
+// Read [Event] first. A trace is one file for each node, a line for each event
+// (see Writer and Reader). Order between nodes comes from messages alone: one
+// that was received was sent before. There are no clocks in a trace.
+//
+// The package is a leaf: the implementation records with it, the validator reads
+// with it, and neither knows the other.
+package event
+
+// Version is the version of the schema that this package writes. A reader
+// refuses any other.
+const Version = 1
+
+// Event is one action of one node. Fields are read back from what happened
+// (bytes on the wire, files), not from intentions; an event is written to a file
+// that survives the process before what it sends leaves the node.
+type Event struct {
+	Node Node
+	// Inc numbers the incarnations of the node's process, from 1.
+	Inc int32
+	// Seq numbers the events of an incarnation, from 1, without gaps.
+	Seq int64
+	// Step is shared by events of one step of the code, which may take several
+	// actions of the specification.
+	Step int64
+	// Action is the name of the action in the specification. Empty: not logged.
+	Action string
+	Args   Args
+	// Recv is the message that the action handles, nil if it handles none.
+	Recv *Message
+	// Send are the messages that the action sends.
+	Send []Message
+	// State is what was observed after the action.
+	State State
+	// Log says how the log changed, nil if it did not.
+	Log *LogChange
+	// Durable says what this action made durable, nil if nothing.
+	Durable *Durable
+}
+
+// Node is a replica key: the configured id and the id of the log directory
+// (unpadded base64url; empty: not known).
+type Node struct {
+	ID  int32
+	Dir string
+}
+
+// Args are the parameters of an action that are not in a message. Zero values
+// are not written.
+type Args struct {
+	// Count of records that a client appends (Append).
+	Count int64
+	// Park: the request stays with the leader, to be answered later; only its
+	// progress was noted (HandleFetchRequest).
+	Park bool
+	// Read numbers a linearizable read at this node (StartRead, ServeRead).
+	Read int64
+}
+
+// Conn names a connection for ever: who opened it, to whom, in which incarnation
+// of the opener, and a counter.
+type Conn struct {
+	From, To int32
+	Inc      int32
+	N        int64
+}
+
+// Message kinds.
+const (
+	Vote             = "Vote"
+	BeginQuorumEpoch = "BeginQuorumEpoch"
+	EndQuorumEpoch   = "EndQuorumEpoch"
+	Fetch            = "Fetch"
+)
+
+// Message is what was on the wire, as far as the specification models it. The
+// identity of a message is (Conn, Response, Correlation).
+type Message struct {
+	Conn        Conn
+	Correlation int32
+	Response    bool
+	Kind        string
+	// External: from or to a client, not modelled as a replica.
+	External bool
+
+	// Epoch is the epoch that the sender states: the candidate's in Vote, the
+	// leader's in BeginQuorumEpoch and EndQuorumEpoch, the fetcher's in Fetch,
+	// the answering replica's in every response.
+	Epoch int32
+	// Leader is the leader that a response names, -1 if none.
+	Leader int32
+	// Error is the Kafka error code of a response.
+	Error int16
+	// PreVote and Granted belong to Vote.
+	PreVote, Granted bool
+	// Offset is the log end offset of a Vote request, the fetch offset of a
+	// Fetch request, and the offset of the first record of a Fetch response.
+	Offset int64
+	// LastEpoch is the epoch of the last record before Offset in a request.
+	LastEpoch int32
+	// HighWatermark is in Fetch responses, -1 if the leader does not know it.
+	HighWatermark int64
+	// Diverging is set in the Fetch response to a replica that has diverged.
+	Diverging *EpochEnd
+	// Records are the records of a Fetch response, as runs.
+	Records []Run
+	// Read is the number of the read that a BeginQuorumEpoch request is to
+	// confirm, and that its response so confirms; 0 if none. It is not on the
+	// wire: request and response are matched by correlation.
+	Read int64
+}
+
+// EpochEnd is an epoch and the offset where it ends (exclusive).
+type EpochEnd struct {
+	Epoch     int32
+	EndOffset int64
+}
+
+// Kinds of records.
+const (
+	LeaderChange = "LeaderChange"
+	Data         = "Data"
+)
+
+// Run is a number of successive records of one epoch and kind.
+type Run struct {
+	Epoch int32
+	Kind  string
+	Count int64
+}
+
+// StateFields is a set of fields of [State].
+type StateFields uint32
+
+// Fields of State that may be observed.
+const (
+	HasRole StateFields = 1 << iota
+	HasEpoch
+	HasLeader
+	HasVoted
+	HasHighWatermark
+	HasLogStart
+	HasLogEnd
+	HasLastEpoch
+	HasFlushed
+	HasDigest
+)
+
+// State is what was observed of a replica after an action; Has says which
+// fields.
+type State struct {
+	Has   StateFields
+	Role  string // Unattached, Prospective, Candidate, Leader, Follower, Resigned
+	Epoch int32
+	// Leader and Voted are replica ids, -1 if none.
+	Leader, Voted int32
+	// HighWatermark is exclusive, -1 if unknown.
+	HighWatermark int64
+	LogStart      int64
+	// LogEnd is the log end offset, exclusive.
+	LogEnd    int64
+	LastEpoch int32
+	// Flushed is the offset below which the log is known to be durable.
+	Flushed int64
+	// Digest is the chained digest of the log up to LogEnd (see [LogChange]).
+	Digest uint64
+}
+
+// LogChange is a change of the log: first a truncation, then an append.
+type LogChange struct {
+	// Truncated is the offset that the log was cut to, -1 if it was not.
+	Truncated int64
+	// Base is the offset of the first record appended.
+	Base int64
+	// Appended are the records appended, as runs.
+	Appended []Run
+	// Digest is the chained digest of the log at its new end: of the digest at
+	// the previous batch boundary and the bytes of the batch, from 0 at offset 0.
+	// Two logs that agree at an offset have one digest there.
+	Digest uint64
+}
+
+// Durable says what an action made durable.
+type Durable struct {
+	// Election: the quorum-state file, with the epoch, leader and vote of State.
+	Election bool
+	// LogEnd is the flushed end of the log, -1 if the log was not flushed.
+	LogEnd int64
+}
