@@ -1,0 +1,28 @@
+// Package core is one KRaft replica as a pure function: one input in, a list of
+// effects out, in the order in which they must be carried out.
+//
+// Read [Replica.Step], [Input] and [Op] first. The loop of every driver is
+//
+//	replica, err := core.New(cfg, disk, now, &out) // effects of the start
+//	for {
+//		for i := range out.Ops {
+//			carryOut(&out.Ops[i])          // in order; Persist is durable before the next
+//		}
+//		in := next(out.Wake)                   // a message, Flushed, a client, or a Tick at Wake
+//		replica.Step(now(), in, &out)
+//	}
+//
+// There is one file for each concern: roles.go (transitions), election.go,
+// leader.go (begin, end and check quorum), fetch_leader.go, fetch_follower.go,
+// commit.go (appends and the high watermark), reads.go, requests.go (one request
+// in flight per peer, and timers), events.go (what a trace records), and the pure
+// parts quorum.go and log.go. An action of the specification is one function of
+// that name.
+//
+// The package has no clock, randomness, file, socket, goroutine or lock: time is
+// an argument, random timeouts come from [Config.Seed]. It holds no record bytes,
+// only the end of the log, its flushed end and where each epoch starts. It does
+// not know cluster ids, addresses, formats or checksums: the driver checks those
+// before it hands a message over. Snapshots and changes of the voter set are not
+// here yet.
+package core
