@@ -1,0 +1,225 @@
+package checker
+
+// ActionID numbers an action of a specification; [Info.Actions] has its name.
+type ActionID uint8
+
+// Instance names one step: an action and its parameters, packed by the
+// specification and printed by [Info.FormatStep].
+type Instance struct {
+	Action ActionID
+	Args   uint32
+}
+
+// Props is a set of properties, bit i for [Info.Properties][i].
+type Props uint64
+
+// PropertyKind says how a property is judged.
+type PropertyKind uint8
+
+const (
+	// Invariant holds in every reachable state.
+	Invariant PropertyKind = iota
+	// Always holds of every step between reachable states.
+	Always
+	// Sometimes is reached by at least one step or state; a run that ends
+	// without it says so, since the others may then hold for want of behaviour.
+	Sometimes
+)
+
+// Property is something that a specification claims of itself.
+type Property struct {
+	Name string
+	Kind PropertyKind
+	Doc  string
+	// Restates names the guard that the property mirrors. Such a property is
+	// reported, and does not count as what catches a mutation.
+	Restates string
+}
+
+// Bound is a limit of the model, not of the protocol: what lies beyond it was
+// not explored. Runs report how often each bit.
+type Bound uint8
+
+// Budget numbers a counter of steps that a model allows only so often.
+// Budget 0 is free.
+type Budget uint8
+
+// MaxBudgets is how many counters fit a state, number 0 included.
+const MaxBudgets = 8
+
+// BudgetInfo is one counter and its limit, at most 255.
+type BudgetInfo struct {
+	Name  string
+	Limit uint8
+}
+
+// Info is what the engine must know of a specification to report on it.
+type Info struct {
+	Name       string
+	Actions    []string
+	Properties []Property
+	// Budgets has the entry of budget 0 too, which is unused.
+	Budgets []BudgetInfo
+	// Bounds names the limits other than budgets and MaxInFlight.
+	Bounds []string
+	// Processes names the processes of a System, at most MaxProcesses.
+	Processes []string
+	// MaxInFlight limits the messages of a System, at most MaxMessages.
+	MaxInFlight int
+	// FormatStep prints a step as a reader of the protocol would say it;
+	// nil prints the name of the action and the packed parameters.
+	FormatStep func(process int, i Instance) string
+}
+
+// Spec is a transition system over states of type S: a fixed-size value
+// without pointers, whose bytes are its canonical encoding (so no padding, and
+// unused parts are zero), and whose size is a multiple of 8.
+//
+// A Spec must be usable by several workers at once.
+type Spec[S any] interface {
+	Info() *Info
+	// Init emits the initial states.
+	Init(out *Sink[S])
+	// Next emits every successor of s, enabled steps only. It must not change s.
+	Next(s *S, out *Sink[S])
+	// Check returns the invariants that s violates, and the Sometimes
+	// properties that it reaches.
+	Check(s *S) (violated, reached Props)
+	// Describe lists the parts of s, for a reader and for differences.
+	Describe(s *S) []Field
+}
+
+// Fingerprinter is implemented by specifications whose states have a better
+// fingerprint than a hash of their bytes. Equal states must give equal values,
+// in every run.
+type Fingerprinter[S any] interface {
+	Fingerprint(s *S) uint64
+}
+
+// Environment is implemented by specifications whose states can be asked about
+// in the predicate language of Find. The result is what names in a predicate
+// refer to.
+type Environment[S any] interface {
+	Env(s *S) map[string]any
+}
+
+// Projector is implemented by specifications that can leave their budget
+// counters out of a fingerprint.
+type Projector[S any] interface {
+	FingerprintWithoutBudgets(s *S) uint64
+}
+
+// Field is one named part of a state. Lists of fields of two states of one
+// specification are compared by Path.
+type Field struct {
+	Path  string // as "A.role", "network.3"
+	Value string
+}
+
+// MaxProcesses and MaxMessages bound a System.
+const (
+	MaxProcesses = 6
+	MaxMessages  = 6
+)
+
+// System is a specification of processes that exchange messages. R is the state
+// of one process, M a message, G the ghosts: history that properties need and no
+// action may see. All three are fixed-size values whose bytes are their
+// canonical encoding.
+//
+// Steps are local: what a process may do depends on its own state and at most
+// one message, so the engine asks once for each distinct process state, and for
+// each distinct pair of process state and message, and remembers the answer. The
+// engine calls these methods under a lock, except Observe, CheckOne, CheckPair,
+// Route and the describing ones, which must be safe for concurrent use.
+type System[R, M, G comparable] interface {
+	Info() *Info
+	// Init calls yield for each initial state; processes in the order of
+	// Info.Processes.
+	Init(yield func(processes []R, network []M, ghost G))
+	// Local gives every enabled step of r that takes no message and costs the
+	// given budget. It is asked only for budgets that the state still has.
+	Local(r *R, b Budget, out *Steps[R, M])
+	// Deliver gives every enabled way of r to handle m, which is addressed to it.
+	Deliver(r *R, m *M, out *Steps[R, M])
+	// Network gives what the environment may do to a message in flight: loss,
+	// duplication, a closed connection.
+	Network(m *M, out *Fates[M])
+	// Route says where m goes.
+	Route(m *M) Route
+	// Observe brings the ghosts up to date after a step of process v.Actor whose
+	// Step.Observe is set, and returns properties that the step violates.
+	Observe(g *G, v *View[R]) Props
+	// CheckOne and CheckPair return the invariants violated by one process
+	// under the ghosts, and by two processes (a before b in order).
+	CheckOne(r *R, g *G) Props
+	CheckPair(a, b *R) Props
+	// DescribeProcess, DescribeMessage and DescribeGhost are for readers.
+	DescribeProcess(r *R) []Field
+	DescribeMessage(m *M) string
+	DescribeGhost(g *G) []Field
+	// Env is what a predicate of Find may refer to.
+	Env(processes []*R, network []*M, g *G) map[string]any
+}
+
+// Step is what one enabled instance does: the process after it, what it sends.
+type Step[R, M any] struct {
+	Instance Instance
+	Next     R
+	Sends    [2]M
+	SendN    uint8
+	// Keep leaves the delivered message in flight.
+	Keep bool
+	// Observe asks for System.Observe after this step.
+	Observe bool
+	// Violated has the Always properties that the step breaks, Reached the
+	// Sometimes properties that it reaches.
+	Violated, Reached Props
+}
+
+// Steps collects the enabled steps of one process.
+type Steps[R, M any] struct {
+	List []Step[R, M]
+	// Bounded has bit i set if Bound i kept a step from being listed.
+	Bounded uint32
+}
+
+// Add appends a zero step and returns it to be filled.
+func (s *Steps[R, M]) Add() *Step[R, M] {
+	s.List = append(s.List, Step[R, M]{})
+	return &s.List[len(s.List)-1]
+}
+
+// Stopped records that bound b kept a step from being listed.
+func (s *Steps[R, M]) Stopped(b Bound) { s.Bounded |= 1 << b }
+
+// Fate is one thing the environment may do to a message: replace it by N others
+// (0: it is lost), at the cost of a budget.
+type Fate[M any] struct {
+	Instance Instance
+	Budget   Budget
+	Becomes  [2]M
+	N        uint8
+}
+
+// Fates collects what may happen to a message in flight.
+type Fates[M any] struct{ List []Fate[M] }
+
+// Route is the way of a message. Two messages with the same Conn, unless it is
+// 0, are never in flight at once: a step that would send the second is not
+// enabled. An Immediate message is delivered, and its answer if that is
+// Immediate too, in the very step that sends it; every answer of the handler is
+// followed, and so is the loss of the answer.
+type Route struct {
+	Dst       uint8
+	Conn      uint16
+	Immediate bool
+}
+
+// View is a global state, for observers.
+type View[R any] struct {
+	P     [MaxProcesses]*R
+	N     int
+	Actor int
+	Old   *R // the actor before the step
+}

@@ -1,0 +1,62 @@
+package elect_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/checker/examples/elect"
+)
+
+// TestCounts holds the counts against those of rumur, Spin and TLC.
+func TestCounts(t *testing.T) {
+	for _, row := range []struct {
+		servers, terms      int
+		distinct, generated uint64
+		depth               int
+		large               bool
+	}{
+		{3, 2, 6_140, 18_867, 0, false},
+		{3, 3, 194_179, 639_858, 20, false},
+		{3, 4, 5_881_161, 19_725_699, 26, true},
+	} {
+		for _, workers := range []int{1, 2, 8} {
+			t.Run(fmt.Sprintf("%d_%d/workers=%d", row.servers, row.terms, workers), func(t *testing.T) {
+				if row.large && (testing.Short() || workers == 8) {
+					t.Skip("large")
+				}
+				m, err := elect.New(row.servers, row.terms)
+				require.NoError(t, err)
+				r, err := checker.Run(m, checker.Options{Workers: workers})
+				require.NoError(t, err)
+				assert.Equal(t, checker.Holds, r.Status)
+				assert.Equal(t, row.distinct, r.Distinct)
+				assert.Equal(t, row.generated, r.Generated)
+				if row.depth > 0 {
+					assert.Equal(t, row.depth, r.Depth)
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkElect3_4(b *testing.B) {
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			m, err := elect.New(3, 4)
+			require.NoError(b, err)
+			var generated, distinct uint64
+			for b.Loop() {
+				r, err := checker.Run(m, checker.Options{Workers: workers})
+				require.NoError(b, err)
+				generated += r.Generated
+				distinct += r.Distinct
+			}
+			b.ReportMetric(float64(generated)/b.Elapsed().Seconds(), "generated/s")
+			b.ReportMetric(float64(distinct)/b.Elapsed().Seconds(), "distinct/s")
+		})
+	}
+}

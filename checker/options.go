@@ -1,0 +1,75 @@
+package checker
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+)
+
+// Options say how to explore. The zero value explores everything with all
+// cores, and stops after the first level in which a property is violated.
+type Options struct {
+	// Context ends the run early, with status Limit. nil: context.Background().
+	Context context.Context
+	// Workers is the number of goroutines that expand states. 0: GOMAXPROCS.
+	Workers int
+	// MaxDistinct ends the run, with status Limit, after the level in which that
+	// many distinct states are passed, or at once when twice as many are. 0: none.
+	MaxDistinct uint64
+	// MaxDepth ends the run, with status Limit, after so many levels. 0: none.
+	MaxDepth int
+	// Properties names the properties to judge. nil: all.
+	Properties []string
+	// KeepGoing explores past violations, to the end.
+	KeepGoing bool
+	// Projected also counts the distinct states with budget counters left out;
+	// the specification must be a Projector. It costs a second table.
+	Projected bool
+	// Progress gets a line about the run every ProgressEvery (0: one second).
+	Progress      io.Writer
+	ProgressEvery time.Duration
+
+	tableBits uint // of the first table; small ones in tests, so that they grow
+}
+
+func (o *Options) context() context.Context {
+	if o.Context == nil {
+		return context.Background()
+	}
+	return o.Context
+}
+
+func (o *Options) workers() int {
+	n := o.Workers
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	return min(n, maxWorkers-1) // the last ordinal of all is taken by initial
+}
+
+// selected turns property names into a set.
+func (o *Options) selected(info *Info) (Props, error) {
+	if o.Properties == nil {
+		return ^Props(0), nil
+	}
+	var set Props
+	names := make([]string, len(info.Properties))
+	for i, p := range info.Properties {
+		names[i] = p.Name
+	}
+	for _, want := range o.Properties {
+		found := false
+		for i, name := range names {
+			if name == want {
+				set |= 1 << i
+				found = true
+			}
+		}
+		if !found {
+			return 0, fmt.Errorf("%s has no property %q; it has %q", info.Name, want, names)
+		}
+	}
+	return set, nil
+}

@@ -1,0 +1,167 @@
+package checker
+
+import "time"
+
+// Status is how a run ended.
+type Status string
+
+const (
+	// Holds: every reachable state was explored and no property is violated.
+	Holds Status = "holds"
+	// Violated: at least one property is violated.
+	Violated Status = "violated"
+	// Limit: the run ended before the end, and what it saw violates nothing.
+	Limit Status = "limit"
+	// Found and Absent are the answers of Find.
+	Found  Status = "found"
+	Absent Status = "absent"
+)
+
+// ExitCode is what a command that did the run returns: 0, 1 or 3.
+func (s Status) ExitCode() int {
+	switch s {
+	case Holds, Found:
+		return 0
+	case Limit:
+		return 3
+	default:
+		return 1
+	}
+}
+
+// Result is what a run found. All counts but those of time and memory are the
+// same whatever the number of workers, unless Partial is set.
+type Result struct {
+	Spec   string `json:"spec"`
+	Status Status `json:"status"`
+	// LimitedBy says what ended the run if Status is Limit.
+	LimitedBy string `json:"limited_by,omitempty"`
+	// Partial says that the last level was not explored to its end.
+	Partial bool `json:"partial,omitempty"`
+
+	// Distinct counts states, Generated the enabled steps that were taken from
+	// them, initial states not included.
+	Distinct  uint64 `json:"distinct"`
+	Generated uint64 `json:"generated"`
+	Initial   uint64 `json:"initial"`
+	// Projected counts states that differ in more than budget counters.
+	Projected uint64 `json:"projected,omitempty"`
+	// Depth is the number of levels, that of the initial states included.
+	Depth int `json:"depth"`
+	// Widest is the number of states in the largest level.
+	Widest uint64 `json:"widest"`
+
+	Actions []ActionCount `json:"actions"`
+	Bounds  []BoundCount  `json:"bounds"`
+	// Stuck counts states without a step that no bound explains; Stopped those
+	// whose only steps lie beyond a bound.
+	Stuck   uint64 `json:"stuck"`
+	Stopped uint64 `json:"stopped"`
+
+	Properties []PropertyResult `json:"properties"`
+	// Violations has one counterexample for each violated property, the
+	// shortest; that which counts most comes first.
+	Violations []Violation `json:"violations,omitempty"`
+	// Witness is the way to the state that Find looked for.
+	Witness []TraceStep `json:"witness,omitempty"`
+
+	// Omission is the expected number of states that were missed because their
+	// fingerprint was taken.
+	Omission   float64 `json:"expected_omissions"`
+	Workers    int     `json:"workers"`
+	Seconds    float64 `json:"seconds"`
+	TableBytes uint64  `json:"table_bytes"`
+}
+
+// ActionCount is how often an action was taken: as a step, and within steps
+// that carry out an exchange of immediate messages.
+type ActionCount struct {
+	Name   string `json:"name"`
+	Fired  uint64 `json:"fired"`
+	Within uint64 `json:"within,omitempty"`
+}
+
+// BoundCount says in how many states a bound of the model kept a step from
+// being taken. For a budget: in how many states it was used up.
+type BoundCount struct {
+	Name   string `json:"name"`
+	Kind   string `json:"kind"` // "bound", "budget", "in flight"
+	Limit  int    `json:"limit,omitempty"`
+	States uint64 `json:"states"`
+}
+
+// PropertyResult is the judgement of one property.
+type PropertyResult struct {
+	Name     string `json:"name"`
+	Kind     string `json:"kind"` // "invariant", "always", "sometimes"
+	Restates string `json:"restates,omitempty"`
+	// Verdict is "holds", "violated", "reached", "never", or "open" if the run
+	// ended too early to say.
+	Verdict string `json:"verdict"`
+}
+
+// Violation is a violated property and the shortest way to it. For an Always
+// property it is the last step that violates.
+type Violation struct {
+	Property string      `json:"property"`
+	Kind     string      `json:"kind"`
+	Doc      string      `json:"doc,omitempty"`
+	Restates string      `json:"restates,omitempty"`
+	Trace    []TraceStep `json:"trace"`
+}
+
+// TraceStep is one state of a behaviour, and the step that led to it; the first
+// has none.
+type TraceStep struct {
+	// Process took the step; -1 for the environment and in the first state.
+	Process  int      `json:"process"`
+	Instance Instance `json:"instance"`
+	// Step is the step in words, Message the message that it took.
+	Step    string      `json:"step"`
+	Message string      `json:"message,omitempty"`
+	Inner   []InnerStep `json:"inner,omitempty"`
+	// State is the value of type S; Fields describe it.
+	State  any     `json:"-"`
+	Fields []Field `json:"fields"`
+}
+
+// InnerStep is a part of a step that carries out an exchange.
+type InnerStep struct {
+	Process  int      `json:"process"`
+	Instance Instance `json:"instance"`
+	Step     string   `json:"step"`
+	Message  string   `json:"message"`
+	// Lost says that the message was lost, and no step taken.
+	Lost bool `json:"lost,omitempty"`
+}
+
+// Caught says that a property is violated that does not restate a guard.
+func (r *Result) Caught() bool {
+	return len(r.Violations) > 0 && r.Violations[0].Restates == ""
+}
+
+// Never lists the Sometimes properties that the run did not reach.
+func (r *Result) Never() []string {
+	var names []string
+	for _, p := range r.Properties {
+		if p.Verdict == "never" {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// Rate is the number of steps taken a second.
+func (r *Result) Rate() float64 {
+	if r.Seconds == 0 {
+		return 0
+	}
+	return float64(r.Generated) / r.Seconds
+}
+
+// Elapsed is the time that the run took.
+func (r *Result) Elapsed() time.Duration { return time.Duration(r.Seconds * float64(time.Second)) }
+
+func (k PropertyKind) String() string {
+	return [...]string{"invariant", "always", "sometimes"}[k]
+}

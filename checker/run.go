@@ -1,0 +1,274 @@
+package checker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Run explores the reachable states of spec, breadth first.
+//
+// The verdict, the counts and the length of counterexamples do not depend on
+// the number of workers: a level in which a property is violated is explored to
+// its end, and of the states that violate it the one with the least fingerprint
+// is reported. Which of several equally short ways to it is shown may differ.
+func Run[S any](spec Spec[S], opt Options) (*Result, error) {
+	return explore(spec, opt, nil)
+}
+
+// search is one run.
+type search[S any] struct {
+	info      *Info
+	opt       Options
+	goal      func(*S) bool // of Find; nil: judge properties
+	seen      *table
+	seenToo   *table // without budgets
+	workers   []*worker[S]
+	selected  Props
+	restating Props
+	known     Props // violated on an earlier level
+	found     [64]finding
+	reached   Props
+	initial   uint64
+	depth     int
+	widest    uint64
+	began     time.Time
+	limitedBy string
+	partial   bool
+
+	level     []*chunk[S]
+	taken     atomic.Int64
+	halt      atomic.Bool
+	overfull  atomic.Bool
+	levelSize int
+	// of the level being expanded, for the progress report
+	depthNow, widthNow atomic.Uint64
+	ended              context.Context
+	failure            error
+	failed             sync.Once
+}
+
+func explore[S any](spec Spec[S], opt Options, goal func(*S) bool) (result *Result, err error) {
+	s, err := newSearch(spec, opt, goal)
+	if err != nil {
+		return nil, err
+	}
+	defer s.free()
+	defer func() {
+		if p := recover(); p != nil {
+			result, err = nil, modelError(p)
+		}
+	}()
+	stopProgress := s.reportProgress()
+	defer stopProgress()
+	unhook := context.AfterFunc(s.ended, func() { s.halt.Store(true) })
+	defer unhook()
+
+	w := s.workers[0]
+	w.sink.parent = initial
+	w.spec.Init(w.sink)
+	w.sink.current = nil
+	w.drain()
+	clear(w.sink.fired[:])
+	s.initial = w.log.used
+	if s.initial == 0 {
+		return nil, fmt.Errorf("%s has no initial state", s.info.Name)
+	}
+	for s.nextLevel() {
+		if err := s.expandLevel(); err != nil {
+			return nil, err
+		}
+	}
+	return s.result()
+}
+
+func newSearch[S any](spec Spec[S], opt Options, goal func(*S) bool) (*search[S], error) {
+	info := spec.Info()
+	if err := checkInfo(info); err != nil {
+		return nil, err
+	}
+	s := &search[S]{info: info, opt: opt, goal: goal, began: time.Now(), ended: opt.context()}
+	var err error
+	if s.selected, err = opt.selected(info); err != nil {
+		return nil, err
+	}
+	for i, p := range info.Properties {
+		if p.Restates != "" {
+			s.restating |= 1 << i
+		}
+	}
+	finger, _ := spec.(Fingerprinter[S])
+	if finger == nil {
+		if err := checkPlain[S](); err != nil {
+			return nil, err
+		}
+	}
+	projector, _ := spec.(Projector[S])
+	if opt.Projected && projector == nil {
+		return nil, fmt.Errorf("%s cannot leave budgets out of a fingerprint", info.Name)
+	}
+	s.seen = newTable(max(opt.tableBits, 12))
+	if opt.tableBits == 0 {
+		s.seen.resize(18)
+	}
+	if opt.Projected {
+		s.seenToo = newTable(18)
+	}
+	for id := range opt.workers() {
+		w := &worker[S]{run: s, id: id, spec: spec, sink: new(Sink[S])}
+		if f, ok := spec.(forker[S]); ok {
+			w.spec = f.fork()
+		}
+		w.finger, _ = w.spec.(Fingerprinter[S])
+		w.hinted, _ = w.spec.(hinted[S])
+		w.sink.w = w
+		w.seen = s.seen.handle()
+		if opt.Projected {
+			w.projector, _ = w.spec.(Projector[S])
+			w.seenToo = s.seenToo.handle()
+		}
+		w.cur = new(chunk[S])
+		s.workers = append(s.workers, w)
+	}
+	return s, nil
+}
+
+func (s *search[S]) free() {
+	s.seen.free()
+	if s.seenToo != nil {
+		s.seenToo.free()
+	}
+	for _, w := range s.workers {
+		w.log.free()
+	}
+}
+
+// nextLevel collects what the workers found, and says whether to expand it.
+func (s *search[S]) nextLevel() bool {
+	s.level = s.level[:0]
+	width, distinct := uint64(0), uint64(0)
+	for _, w := range s.workers {
+		w.closeChunk()
+		for i, c := range w.next {
+			s.level = append(s.level, c)
+			width += uint64(c.n)
+			w.next[i] = nil
+		}
+		w.next = w.next[:0]
+		distinct += w.log.used
+		s.reached |= w.sink.reached
+	}
+	s.collectFindings()
+	if width > 0 {
+		s.depth++
+		s.widest = max(s.widest, width)
+		s.depthNow.Store(uint64(s.depth))
+		s.widthNow.Store(width)
+	}
+	if s.halt.Load() && s.taken.Load() < int64(s.levelSize) {
+		s.partial = true
+		s.limitedBy = "canceled"
+		if s.overfull.Load() {
+			s.limitedBy = "states"
+		}
+	}
+	s.levelSize = len(s.level)
+	switch {
+	case s.partial:
+		return false
+	case s.known&^s.restating != 0 && !s.opt.KeepGoing:
+		return false
+	case width == 0:
+		return false
+	case s.ended.Err() != nil:
+		s.limitedBy = "canceled"
+	case s.opt.MaxDistinct > 0 && distinct >= s.opt.MaxDistinct:
+		s.limitedBy = "states"
+	case s.opt.MaxDepth > 0 && s.depth >= s.opt.MaxDepth:
+		s.limitedBy = "depth"
+	}
+	return s.limitedBy == ""
+}
+
+// collectFindings keeps, for each property first violated on this level, the
+// least finding of all workers.
+func (s *search[S]) collectFindings() {
+	var now Props
+	for _, w := range s.workers {
+		for p := range 64 {
+			if w.foundNow>>p&1 == 0 {
+				continue
+			}
+			if now>>p&1 == 0 || w.findings[p].less(s.found[p]) {
+				s.found[p] = w.findings[p]
+			}
+			now |= 1 << p
+		}
+		w.foundNow = 0
+	}
+	s.known |= now
+}
+
+func (s *search[S]) expandLevel() error {
+	s.taken.Store(0)
+	active := s.workers[:min(len(s.workers), len(s.level))]
+	var wg sync.WaitGroup
+	for _, w := range active[1:] {
+		wg.Go(func() { s.expandSome(w) })
+	}
+	s.expandSome(active[0])
+	wg.Wait()
+	return s.failure
+}
+
+func (s *search[S]) expandSome(w *worker[S]) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.failed.Do(func() { s.failure = modelError(p) })
+			s.halt.Store(true)
+		}
+	}()
+	for !s.halt.Load() {
+		i := int(s.taken.Add(1)) - 1
+		if i >= len(s.level) {
+			break
+		}
+		w.expand(s.level[i])
+		s.level[i] = nil
+		if s.opt.MaxDistinct > 0 && s.distinctNow() > 2*s.opt.MaxDistinct {
+			s.overfull.Store(true)
+			s.halt.Store(true)
+		}
+	}
+	w.drain()
+}
+
+func (s *search[S]) distinctNow() uint64 {
+	n := uint64(0)
+	for _, w := range s.workers {
+		n += w.distinctNow.Load()
+	}
+	return n
+}
+
+// modelError turns a panic of a specification into an error with its place.
+func modelError(p any) error {
+	var e *ModelError
+	if err, ok := p.(error); ok && errors.As(err, &e) {
+		return e
+	}
+	return &ModelError{Cause: p, Stack: string(debug.Stack())}
+}
+
+// ModelError is a panic of a specification: a value that does not fit the
+// model, or a mistake in it.
+type ModelError struct {
+	Cause any
+	Stack string
+}
+
+func (e *ModelError) Error() string { return fmt.Sprintf("model error: %v\n%s", e.Cause, e.Stack) }

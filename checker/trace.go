@@ -1,0 +1,81 @@
+package checker
+
+import "fmt"
+
+// trace rebuilds the behaviour that ends with the step r, by taking the steps
+// of the log again.
+func (s *search[S]) trace(r ref) ([]TraceStep, error) {
+	var edges []uint32
+	for {
+		edges = append(edges, r.edge())
+		if r.parent() == initial {
+			break
+		}
+		r = s.workers[r.parent().worker()].log.at(r.parent().index())
+	}
+	spec := s.workers[0].spec
+	var steps []TraceStep
+	var state S
+	for i := len(edges) - 1; i >= 0; i-- {
+		want, found := edges[i], false
+		var next TraceStep
+		var after S
+		sink := newCollector(func(c successor[S]) {
+			if c.edge != want {
+				return
+			}
+			found = true
+			after = *c.state
+			next = TraceStep{Process: c.process, Instance: c.instance, Message: c.detail.message, Inner: c.detail.inner}
+		})
+		if len(steps) == 0 {
+			spec.Init(sink)
+			next.Process = -1
+		} else {
+			spec.Next(&state, sink)
+		}
+		if !found {
+			return nil, fmt.Errorf("%s: successor %d of a state is not there the second time", s.info.Name, want)
+		}
+		state = after
+		if len(steps) == 0 {
+			next = TraceStep{Process: -1, Step: "initial state"}
+		} else {
+			next.Step = s.info.stepText(next.Process, next.Instance)
+		}
+		for j := range next.Inner {
+			in := &next.Inner[j]
+			if !in.Lost {
+				in.Step = s.info.stepText(in.Process, in.Instance)
+			}
+		}
+		next.State = after
+		next.Fields = spec.Describe(&after)
+		steps = append(steps, next)
+	}
+	return steps, nil
+}
+
+// stepText is a step in words.
+func (info *Info) stepText(process int, i Instance) string {
+	if info.FormatStep != nil {
+		return info.FormatStep(process, i)
+	}
+	name := fmt.Sprintf("action %d", i.Action)
+	if int(i.Action) < len(info.Actions) {
+		name = info.Actions[i.Action]
+	}
+	return fmt.Sprintf("%s(%d)", name, i.Args)
+}
+
+// processName is how a reader knows a process.
+func (info *Info) processName(process int) string {
+	switch {
+	case process < 0:
+		return "environment"
+	case process < len(info.Processes):
+		return info.Processes[process]
+	default:
+		return fmt.Sprint(process)
+	}
+}
