@@ -34,9 +34,11 @@ func hashWords(w []uint64) uint64 {
 	return mix(h^hashK3, n^hashK1)
 }
 
-// hashBytes hashes the content of one component, whatever its size.
+// hashBytes hashes the content of one component, whatever its size. The seed is
+// mixed before it meets the content: small seeds would cancel against small
+// numbers in it.
 func hashBytes(b []byte, seed uint64) uint64 {
-	h := seed ^ hashK0
+	h := mix(seed^hashK0, hashK3)
 	n := uint64(len(b))
 	for len(b) >= 16 {
 		h = mix(binary.LittleEndian.Uint64(b)^hashK1^h, binary.LittleEndian.Uint64(b[8:])^hashK2)

@@ -1,0 +1,210 @@
+package checker
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// store is the half of an interned System that knows what the numbers stand
+// for. It asks the System what the memos do not have, under a lock.
+type store[R, M, G comparable] struct {
+	tuples
+	sys       System[R, M, G]
+	mu        sync.Mutex
+	procs     *interner[R]
+	messages  *interner[M]
+	ghosts    *interner[G]
+	steps     Steps[R, M]
+	fateList  Fates[M]
+	scratch   []transition
+	propIndex map[judged]uint16
+}
+
+// Seeds of content hashes. A process is hashed with its position above
+// seedProcess, so that two processes may swap their states and be seen to.
+const (
+	seedMessage uint64 = 1 + iota
+	seedGhost
+	seedBudget
+	seedProcess
+)
+
+func (s *store[R, M, G]) internProcess(process int, r *R) uint32 {
+	h := hashBytes(bytesOf(r), seedProcess+uint64(process))
+	if id := s.procs.find(h, r); id != 0 {
+		return id
+	}
+	s.local.grow(s.procs.n + 1)
+	return s.procs.put(h, r)
+}
+
+func (s *store[R, M, G]) internMessage(m *M) uint32 {
+	h := hashBytes(bytesOf(m), seedMessage)
+	if id := s.messages.find(h, m); id != 0 {
+		return id
+	}
+	way := s.routes.grow(s.messages.n + 1)
+	way.route = s.sys.Route(m)
+	if int(way.route.Dst) >= s.processes {
+		panic(fmt.Errorf("message %s goes to process %d of %d", s.sys.DescribeMessage(m), way.route.Dst, s.processes))
+	}
+	return s.messages.put(h, m)
+}
+
+// fillLocal implements components.
+func (s *store[R, M, G]) fillLocal(process int, id uint32, b Budget) listing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cell := (*uint64)(unsafe.Pointer(&s.local.at(id)[b]))
+	if l := *cell; l != 0 {
+		return listing(l)
+	}
+	r := *s.procs.values.at(id)
+	s.reset()
+	s.sys.Local(&r, b, &s.steps)
+	s.unchanged("Local", id, &r)
+	l := s.list(process, id)
+	atomic.StoreUint64(cell, uint64(l))
+	return l
+}
+
+// fillDeliver implements components.
+func (s *store[R, M, G]) fillDeliver(process int, id, message uint32) listing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := uint64(id)<<32 | uint64(message)
+	if l := s.deliver.get(key); l != 0 {
+		return l
+	}
+	r, m := *s.procs.values.at(id), *s.messages.values.at(message)
+	s.reset()
+	s.sys.Deliver(&r, &m, &s.steps)
+	s.unchanged("Deliver", id, &r)
+	l := s.list(process, id)
+	s.deliver.put(key, l)
+	return l
+}
+
+// fillFates implements components.
+func (s *store[R, M, G]) fillFates(message uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	way := s.routes.at(message)
+	if way.asked.Load() {
+		return
+	}
+	m := *s.messages.values.at(message)
+	s.fateList.List = s.fateList.List[:0]
+	s.sys.Network(&m, &s.fateList)
+	for _, f := range s.fateList.List {
+		to := fate{instance: f.Instance, n: int(f.N), budget: f.Budget}
+		s.budgetExists(f.Budget)
+		for k := range to.n {
+			to.becomes[k] = s.internMessage(&f.Becomes[k])
+			to.delta += *s.messageHash.at(to.becomes[k])
+		}
+		way.fates = append(way.fates, to)
+	}
+	way.asked.Store(true)
+}
+
+func (s *store[R, M, G]) reset() { s.steps.List, s.steps.Bounded = s.steps.List[:0], 0 }
+
+func (s *store[R, M, G]) unchanged(method string, id uint32, r *R) {
+	if !bytes.Equal(bytesOf(r), bytesOf(s.procs.values.at(id))) {
+		panic(fmt.Errorf("%s changed the process that it was given", method))
+	}
+}
+
+func (s *store[R, M, G]) budgetExists(b Budget) {
+	if b != 0 && int(b) >= s.budgets {
+		panic(fmt.Errorf("budget %d is not among Info.Budgets", b))
+	}
+}
+
+// list stores s.steps, which are those of process id.
+func (s *store[R, M, G]) list(process int, id uint32) listing {
+	s.scratch = s.scratch[:0]
+	before := *s.processHash.at(id)
+	for k := range s.steps.List {
+		e := &s.steps.List[k]
+		to := transition{instance: e.Instance, next: s.internProcess(process, &e.Next)}
+		to.delta = *s.processHash.at(to.next) - before
+		for j := range e.SendN {
+			to.out[j] = s.internMessage(&e.Sends[j])
+			if s.routes.at(to.out[j]).route.Immediate {
+				to.flags |= flagImmediate << j
+			} else {
+				to.delta += *s.messageHash.at(to.out[j])
+			}
+		}
+		if e.Observe {
+			to.flags |= flagObserve
+		}
+		if e.Keep {
+			to.flags |= flagKeep
+		}
+		to.props = s.internProps(judged{e.Violated, e.Reached})
+		s.scratch = append(s.scratch, to)
+	}
+	return s.lists.store(s.scratch, s.steps.Bounded)
+}
+
+func (s *store[R, M, G]) internProps(p judged) uint16 {
+	if p == (judged{}) {
+		return 0
+	}
+	id, ok := s.propIndex[p]
+	if !ok {
+		id = uint16(len(s.propIndex) + 1)
+		s.propIndex[p] = id
+		*s.props.grow(uint32(id)) = p
+	}
+	return id
+}
+
+// eyes implements observer, with scratch memory for one worker.
+type eyes[R, M, G comparable] struct {
+	*store[R, M, G]
+	view  View[R]
+	ghost G
+}
+
+func (w *eyes[R, M, G]) observe(t *Tuple, actor int, old uint32) (uint32, Props) {
+	s := w.store
+	for i := range s.processes {
+		w.view.P[i] = s.procs.values.at(t[i])
+	}
+	w.view.N, w.view.Actor, w.view.Old = s.processes, actor, s.procs.values.at(old)
+	w.ghost = *s.ghosts.values.at(t.ghost())
+	violated := s.sys.Observe(&w.ghost, &w.view)
+	return s.internGhost(&w.ghost), violated
+}
+
+func (s *store[R, M, G]) internGhost(g *G) uint32 {
+	h := hashBytes(bytesOf(g), seedGhost)
+	if id := s.ghosts.find(h, g); id != 0 {
+		return id
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id := s.ghosts.find(h, g); id != 0 {
+		return id
+	}
+	return s.ghosts.put(h, g)
+}
+
+func (w *eyes[R, M, G]) checkOne(process, ghost uint32) Props {
+	return w.sys.CheckOne(w.procs.values.at(process), w.ghosts.values.at(ghost))
+}
+
+func (w *eyes[R, M, G]) checkPair(a, b uint32) Props {
+	return w.sys.CheckPair(w.procs.values.at(a), w.procs.values.at(b))
+}
+
+func (w *eyes[R, M, G]) describeMessage(id uint32) string {
+	return w.sys.DescribeMessage(w.messages.values.at(id))
+}

@@ -1,0 +1,46 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+)
+
+// describe lists the parts of a state of a System. A message is a field of its
+// own, whose path is its text, so that messages do not seem to change when one
+// before them is taken.
+func describe[R, M, G comparable](sys System[R, M, G], processes []*R, network []*M, ghost *G, spent func(Budget) uint8) []Field {
+	info := sys.Info()
+	var list []Field
+	for i, r := range processes {
+		for _, f := range sys.DescribeProcess(r) {
+			list = append(list, Field{info.processName(i) + "." + f.Path, f.Value})
+		}
+	}
+	var texts []string
+	for _, m := range network {
+		texts = append(texts, sys.DescribeMessage(m))
+	}
+	slices.Sort(texts)
+	for i := 0; i < len(texts); {
+		n := i
+		for n < len(texts) && texts[n] == texts[i] {
+			n++
+		}
+		value := "in flight"
+		if n-i > 1 {
+			value = fmt.Sprintf("in flight, %d copies", n-i)
+		}
+		list = append(list, Field{"network." + texts[i], value})
+		i = n
+	}
+	for _, f := range sys.DescribeGhost(ghost) {
+		list = append(list, Field{"ghost." + f.Path, f.Value})
+	}
+	for b := 1; b < len(info.Budgets); b++ {
+		list = append(list, Field{
+			"budget." + info.Budgets[b].Name,
+			fmt.Sprintf("%d of %d", spent(Budget(b)), info.Budgets[b].Limit),
+		})
+	}
+	return list
+}
