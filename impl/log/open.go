@@ -1,0 +1,237 @@
+package log
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/quorate/quorate/impl/fs"
+)
+
+// Recovered says what Open found.
+type Recovered struct {
+	// End is the end offset of the log.
+	End int64
+	// CutBytes is how many bytes were cut off the end of File at position Pos, and
+	// why. 0: none.
+	CutBytes int64
+	File     string
+	Pos      int64
+	Reason   string
+}
+
+// Open opens the log in a directory, made if it is missing (its parent must
+// exist), and makes durable all that it keeps. It reads every segment and checks
+// every batch: checksum, offsets without gaps, epochs that do not decrease.
+//
+// The first bad batch ends the log and what follows is cut off, if it can be the
+// trace of a crash; else the error is a [*CorruptError], and nothing is changed.
+// It is corruption
+//
+//   - in any segment but the last, since a segment is flushed before the next one
+//     is started;
+//   - below the recovery point, since all of that was flushed (this is also how
+//     missing segments show);
+//   - where a valid batch with a fitting offset follows, unless whole sectors of
+//     zeros before it show writes that never reached the disk: a crash may lose
+//     the first of two writes and keep the second.
+//
+// What stays undecided is damage above the recovery point, in the last batch, or
+// with zeroed sectors. Config.RecoveryPointBytes says how much that can be.
+//
+// The tail above the recovery point is written again before it is flushed:
+// after a failed flush of the process before, the system may hold pages that it
+// takes for written, and that no flush would write.
+func Open(fsys fs.FS, dir string, cfg Config) (*Log, Recovered, error) {
+	l := &Log{fsys: fsys, dir: dir, cfg: cfg.withDefaults()}
+	found, err := l.open()
+	if err != nil {
+		l.closeFiles()
+		return nil, Recovered{}, fmt.Errorf("open log %s: %w", dir, err)
+	}
+	return l, found, nil
+}
+
+func (l *Log) open() (Recovered, error) {
+	names, err := l.makeDir()
+	if err != nil {
+		return Recovered{}, err
+	}
+	if err := l.openMetadata(); err != nil {
+		return Recovered{}, err
+	}
+	if err := l.readPoint(); err != nil {
+		return Recovered{}, err
+	}
+	found, err := l.scan(names)
+	if err != nil {
+		return Recovered{}, err
+	}
+	if err := l.repair(found); err != nil {
+		return Recovered{}, err
+	}
+	return found, l.openDerived()
+}
+
+// makeDir makes the directory if it is missing and lists it.
+func (l *Log) makeDir() ([]string, error) {
+	names, err := l.fsys.List(l.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = l.fsys.Mkdir(l.dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Also if it was there: it may have been made just before a process died.
+	if err := l.fsys.SyncDir(path.Dir(l.dir)); err != nil {
+		return nil, fmt.Errorf("flush parent: %w", err)
+	}
+	return names, nil
+}
+
+// openMetadata compares or writes partition.metadata (PartitionMetadataFile).
+func (l *Log) openMetadata() error {
+	name := path.Join(l.dir, metadataFile)
+	want := "version: 0\ntopic_id: " + base64.RawURLEncoding.EncodeToString(l.cfg.TopicID[:])
+	have, err := fs.ReadFile(l.fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fs.WriteFile(l.fsys, name, []byte(want))
+	}
+	if err != nil {
+		return err
+	}
+	if strings.TrimRight(string(have), "\r\n") != want {
+		return &CorruptError{File: name, Offset: -1, Reason: fmt.Sprintf("%q is not %q", have, want)}
+	}
+	return nil
+}
+
+func (l *Log) readPoint() error {
+	l.point.name = path.Join(l.dir, pointFile)
+	b, err := fs.ReadFile(l.fsys, l.point.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a new log, or one that Kafka wrote
+	}
+	if err != nil {
+		return err
+	}
+	offset, ok := parsePoint(b)
+	if !ok {
+		return &CorruptError{File: l.point.name, Offset: -1, Reason: fmt.Sprintf("%q is not an offset with its checksum", b)}
+	}
+	l.point.offset = offset
+	return nil
+}
+
+// scan reads all segments, changing nothing on disk.
+func (l *Log) scan(names []string) (Recovered, error) {
+	var bases []int64
+	for _, name := range names { // sorted, and so are the bases
+		stem, ok := strings.CutSuffix(name, ".log")
+		if !ok {
+			continue
+		}
+		base, err := strconv.ParseInt(stem, 10, 64)
+		if err != nil || name != segmentName(base) {
+			return Recovered{}, &CorruptError{File: path.Join(l.dir, name), Offset: -1, Reason: "not the name of a segment"}
+		}
+		bases = append(bases, base)
+	}
+	var found Recovered
+	for i, base := range bases {
+		name := path.Join(l.dir, segmentName(base))
+		if base != l.end {
+			return found, &CorruptError{File: name, Offset: l.end, Reason: fmt.Sprintf("segment starts at offset %d", base)}
+		}
+		seg := &segment{base: base, start: l.digest, name: name}
+		var err error
+		if seg.file, err = l.fsys.Open(name); err != nil {
+			return found, err
+		}
+		l.segments = append(l.segments, seg)
+		if found, err = l.scanSegment(seg, i == len(bases)-1); err != nil {
+			return found, err
+		}
+	}
+	if l.end < l.point.offset {
+		return found, &CorruptError{File: l.dir, Offset: l.end, Reason: fmt.Sprintf("log ends, but was flushed up to offset %d", l.point.offset)}
+	}
+	found.End = l.end
+	return found, nil
+}
+
+// repair makes what scan found durable, without the torn tail.
+func (l *Log) repair(found Recovered) error {
+	if len(l.segments) == 0 {
+		seg, err := l.create(0, 0)
+		if err != nil {
+			return err
+		}
+		l.segments = append(l.segments, seg)
+	}
+	seg := l.active()
+	if found.CutBytes > 0 {
+		if err := seg.file.Truncate(seg.size); err != nil {
+			return fmt.Errorf("cut %s: %w", seg.name, err)
+		}
+	}
+	if err := l.rewriteTail(seg); err != nil {
+		return fmt.Errorf("rewrite %s: %w", seg.name, err)
+	}
+	for _, seg := range l.segments {
+		if err := seg.file.Sync(); err != nil {
+			return fmt.Errorf("flush %s: %w", seg.name, err)
+		}
+	}
+	if err := l.fsys.SyncDir(l.dir); err != nil {
+		return fmt.Errorf("flush directory: %w", err)
+	}
+	l.flushed = l.end
+	return nil
+}
+
+// rewriteTail writes the bytes above the recovery point over themselves.
+func (l *Log) rewriteTail(seg *segment) error {
+	pos := int64(0)
+	if i := seg.find(l.point.offset); i >= 0 {
+		pos = int64(seg.index[i].pos)
+	}
+	buf := make([]byte, min(scanBytes, seg.size-pos))
+	for pos < seg.size && l.point.offset < l.end {
+		chunk := buf[:min(int64(len(buf)), seg.size-pos)]
+		if n, err := seg.file.ReadAt(chunk, pos); n < len(chunk) {
+			return err
+		}
+		if _, err := seg.file.WriteAt(chunk, pos); err != nil {
+			return err
+		}
+		pos += int64(len(chunk))
+	}
+	return nil
+}
+
+// openDerived brings the files that follow from the batches up to date.
+func (l *Log) openDerived() error {
+	name := path.Join(l.dir, epochFile)
+	want := renderEpochs(l.epochs)
+	have, err := fs.ReadFile(l.fsys, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err != nil || !bytes.Equal(have, want) {
+		if err := fs.WriteFile(l.fsys, name, want); err != nil {
+			return err
+		}
+	}
+	l.newEpochs = false
+	if err := fs.WriteFile(l.fsys, l.point.name, renderPoint(l.end)); err != nil {
+		return err
+	}
+	l.point.offset = l.end
+	l.point.file, err = l.fsys.Open(l.point.name)
+	return err
+}

@@ -1,0 +1,92 @@
+package log
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/quorate/quorate/traces/event"
+)
+
+// Span is what was read. Reused from read to read, it costs no allocation.
+type Span struct {
+	// Bytes are whole batches, as they are in the file.
+	Bytes []byte
+	// Base is the offset of the first record of Bytes, End the offset after the
+	// last; both are where the read started if there is nothing.
+	Base, End int64
+	// Runs are the records of Bytes.
+	Runs []event.Run
+}
+
+// Read reads whole batches into span, whose former content it overwrites: from
+// the batch that holds the offset from, up to maxBytes bytes but at least one
+// batch, and no batch with records at or above upTo. It may return less than
+// there is (it stops at the end of a segment), and nothing if from is upTo or
+// the end of the log. What is read is checked; a bad checksum makes the log fail.
+// Errors: ErrOffset (from is not in the log), ErrFailed.
+func (l *Log) Read(span *Span, from int64, maxBytes int, upTo int64) error {
+	corrupt, err := l.read(span, from, maxBytes, upTo)
+	if corrupt != nil {
+		return l.fail("read", corrupt)
+	}
+	return err
+}
+
+func (l *Log) read(span *Span, from int64, maxBytes int, upTo int64) (corrupt, err error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	span.Bytes, span.Runs = span.Bytes[:0], span.Runs[:0]
+	span.Base, span.End = from, from
+	if l.err != nil {
+		return nil, l.err
+	}
+	if from < 0 || from > l.end {
+		return nil, fmt.Errorf("read at %d of %d: %w", from, l.end, ErrOffset)
+	}
+	if from == l.end {
+		return nil, nil
+	}
+	s := l.segmentOf(from)
+	seg := l.segments[s]
+	first := seg.find(from)
+	last := l.lastToRead(s, first, maxBytes, upTo)
+	if last < first {
+		return nil, nil
+	}
+	span.Base = seg.base + int64(seg.index[first].rel)
+	span.End = l.batchEnd(s, last)
+	pos := int64(seg.index[first].pos)
+	n := int(seg.endPos(last) - pos)
+	span.Bytes = slices.Grow(span.Bytes, n)[:n]
+	if got, err := seg.file.ReadAt(span.Bytes, pos); got < n {
+		return fmt.Errorf("read %s at %d: %w", seg.name, pos, err), nil
+	}
+	it := NewBatchesAt(span.Bytes, span.Base, 0)
+	for it.Next() {
+		span.Runs = appendRun(span.Runs, it.Batch().Run())
+	}
+	if it.err != nil || it.next != span.End {
+		span.Bytes, span.Runs = span.Bytes[:0], span.Runs[:0]
+		reason := "batches do not end as they did when they were written"
+		if it.err != nil {
+			reason = it.err.Reason
+		}
+		return &CorruptError{File: seg.name, Pos: pos + int64(it.pos), Offset: it.next, Reason: reason}, nil
+	}
+	return nil, nil
+}
+
+// lastToRead returns the last batch of the segment to read after batch first,
+// which is less than first if there is nothing.
+func (l *Log) lastToRead(s, first, maxBytes int, upTo int64) int {
+	seg := l.segments[s]
+	maxPos := int64(seg.index[first].pos) + int64(max(maxBytes, 0))
+	last := first - 1
+	for i := first; i < len(seg.index); i++ {
+		if l.batchEnd(s, i) > upTo || i > first && seg.endPos(i) > maxPos {
+			break
+		}
+		last = i
+	}
+	return last
+}
