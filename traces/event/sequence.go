@@ -1,0 +1,40 @@
+package event
+
+import "fmt"
+
+// sequence is the position in the file of one node. Writer and Reader hold every
+// event against it, so that a file with a gap is neither written nor believed.
+type sequence struct {
+	node  Node
+	known bool // node is set
+	inc   int32
+	seq   int64 // 0: no event yet
+	step  int64
+	torn  bool // the last line of incarnation inc was torn
+}
+
+// admit moves on by one event, or says why the event cannot be the next.
+func (q *sequence) admit(e *Event) error {
+	switch {
+	case q.known && e.Node != q.node:
+		return fmt.Errorf("node %d (directory %q) in the file of node %d (directory %q)",
+			e.Node.ID, e.Node.Dir, q.node.ID, q.node.Dir)
+	case e.Inc < 1:
+		return fmt.Errorf("incarnation %d, they are numbered from 1", e.Inc)
+	case e.Inc < q.inc:
+		return fmt.Errorf("incarnation %d after incarnation %d", e.Inc, q.inc)
+	case e.Inc == q.inc && q.torn:
+		return fmt.Errorf("incarnation %d goes on after a torn line: only a crash may tear a line, and a new incarnation follows it", e.Inc)
+	case e.Inc == q.inc && e.Seq != q.seq+1:
+		return fmt.Errorf("incarnation %d: event %d follows event %d, want %d", e.Inc, e.Seq, q.seq, q.seq+1)
+	case e.Inc != q.inc && e.Seq != 1:
+		return fmt.Errorf("incarnation %d begins with event %d, want 1", e.Inc, e.Seq)
+	case e.Inc == q.inc && e.Step < q.step:
+		return fmt.Errorf("incarnation %d, event %d: step %d after step %d", e.Inc, e.Seq, e.Step, q.step)
+	case e.Step < 0:
+		return fmt.Errorf("incarnation %d, event %d: step %d is negative", e.Inc, e.Seq, e.Step)
+	}
+	q.node, q.known = e.Node, true
+	q.inc, q.seq, q.step, q.torn = e.Inc, e.Seq, e.Step, false
+	return nil
+}

@@ -1,0 +1,172 @@
+package event
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Writer writes the events of one node, a line for each. It holds events back
+// until Flush, which hands them to the operating system by one write: after it
+// they survive the process, and what the events send may leave the node.
+//
+//	w.Write(&a)   // the events of one step
+//	w.Write(&b)
+//	w.Flush()     // then send
+//
+// A Writer is not safe for concurrent use. After an error it writes no more.
+type Writer struct {
+	w    io.Writer
+	name string
+	buf  []byte
+	seq  sequence
+	err  error
+}
+
+// NewWriter writes the events of a node to w, from the beginning of a file.
+func NewWriter(w io.Writer, node Node) *Writer {
+	return &Writer{w: w, name: fmt.Sprintf("trace of node %d", node.ID), seq: sequence{node: node, known: true}}
+}
+
+// Create makes a new file for the events of a node. It refuses a file that
+// exists.
+func Create(path string, node Node) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	w := NewWriter(f, node)
+	w.name = path
+	return w, nil
+}
+
+// OpenAppend opens the file of a node for one more incarnation, and makes it if
+// it is not there. If the last line was torn by a crash, it stays and the next
+// event begins on a line of its own. Only a new incarnation can be written, one
+// after [Writer.LastIncarnation].
+func OpenAppend(path string, node Node) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	w := NewWriter(f, node)
+	w.name = path
+	if err := w.resume(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return w, nil
+}
+
+// resume finds the last event of a file, and ends a torn line.
+func (w *Writer) resume(f *os.File) error {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return err
+	}
+	tail := make([]byte, 0, 1<<14)
+	for want := int64(1 << 14); ; want *= 2 {
+		want = min(want, size)
+		tail = append(tail[:0], make([]byte, want)...)
+		if _, err := f.ReadAt(tail, size-want); err != nil {
+			return err
+		}
+		whole := want == size
+		var last Event
+		found, err := lastEvent(tail, whole, &last)
+		if err != nil {
+			return err
+		}
+		if found {
+			if last.Node != w.seq.node {
+				return fmt.Errorf("the file of node %d (directory %q), not of node %d (directory %q)",
+					last.Node.ID, last.Node.Dir, w.seq.node.ID, w.seq.node.Dir)
+			}
+			w.seq.inc, w.seq.torn = last.Inc, true
+		}
+		if found || whole {
+			break
+		}
+	}
+	if tail[len(tail)-1] != '\n' {
+		_, err = f.Write([]byte{'\n'})
+	}
+	return err
+}
+
+// lastEvent decodes the last line of tail that is not torn. Unless whole, the
+// first line of tail may lack its beginning.
+func lastEvent(tail []byte, whole bool, e *Event) (bool, error) {
+	end := len(bytes.TrimSuffix(tail, []byte{'\n'}))
+	for end > 0 {
+		start := bytes.LastIndexByte(tail[:end], '\n') + 1
+		if start == 0 && !whole {
+			return false, nil
+		}
+		err := Decode(tail[start:end], e)
+		if err == nil {
+			return true, nil
+		}
+		if !isTorn(err) {
+			return false, fmt.Errorf("not a trace that can be continued: %w", err)
+		}
+		end = start - 1
+	}
+	return false, nil
+}
+
+// LastIncarnation is the incarnation last written to the file, 0 if none.
+func (w *Writer) LastIncarnation() int32 { return w.seq.inc }
+
+// Write adds an event, to be written by the next Flush. It refuses an event that
+// is not the next: of another node, of an earlier incarnation, with a gap in
+// Seq, with a Step that goes back.
+func (w *Writer) Write(e *Event) error {
+	if w.err != nil {
+		return w.err
+	}
+	if err := w.seq.admit(e); err != nil {
+		w.err = fmt.Errorf("%s: refused: %w", w.name, err)
+		return w.err
+	}
+	w.buf = append(AppendJSON(w.buf, e), '\n')
+	return nil
+}
+
+// Flush hands what was written to the operating system, by one write.
+func (w *Writer) Flush() error {
+	if w.err != nil || len(w.buf) == 0 {
+		return w.err
+	}
+	if _, err := w.w.Write(w.buf); err != nil {
+		w.err = fmt.Errorf("%s: %w", w.name, err)
+		return w.err
+	}
+	w.buf = w.buf[:0]
+	return nil
+}
+
+// WriteGroup writes and flushes the events of one step.
+func (w *Writer) WriteGroup(events []Event) error {
+	for i := range events {
+		if err := w.Write(&events[i]); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// Close flushes, and closes the file if Create or OpenAppend opened it or the
+// io.Writer is an io.Closer.
+func (w *Writer) Close() error {
+	err := w.Flush()
+	if c, ok := w.w.(io.Closer); ok {
+		err = errors.Join(err, c.Close())
+	}
+	if w.err == nil {
+		w.err = fmt.Errorf("%s: %w", w.name, os.ErrClosed)
+	}
+	return err
+}
