@@ -1,0 +1,155 @@
+package spec
+
+import "github.com/quorate/quorate/checker"
+
+// Args are the parameters of an action.
+type Args struct {
+	// Dst is whom a message is sent to.
+	Dst ID
+	// Count is how many records are appended or answered, and the offset up to
+	// which Flush flushes.
+	Count int64
+	// Park leaves a fetch with the leader, to be answered later.
+	Park bool
+	// Keep chooses what a crash leaves of the log, see Survivors.
+	Keep int
+}
+
+// Action is something that one replica does by itself: it returns false, with
+// the replica as it was, where a guard fails.
+type Action func(c *Ctx, r *Replica, a Args, out *Outbox) bool
+
+// Handler is what one replica does with a message.
+type Handler func(c *Ctx, r *Replica, m *Msg, a Args, out *Outbox) bool
+
+// Ctx is what an action is given besides its replica: the constants of the
+// model, the rules, and somewhere to note which guards were tried.
+type Ctx struct {
+	Rules  *Rules
+	Voters Set
+
+	// Trial, if not nil, is told of every guard and may overrule it.
+	Trial *Trial
+	// Reached collects the sometimes properties that the action reached.
+	Reached checker.Props
+
+	action ActionID
+}
+
+// Require is a guard: a condition with a name. Guards come before any change of
+// the replica.
+func (c *Ctx) Require(g Guard, cond bool) bool {
+	if c.Trial != nil {
+		return c.Trial.note(c.action, g, cond)
+	}
+	return cond
+}
+
+// sometimes notes that a branch worth reaching was reached.
+func (c *Ctx) sometimes(p checker.Props) { c.Reached |= p }
+
+// voters is the voter set in force at r. A static quorum is one that cannot
+// change.
+func (c *Ctx) voters(*Replica) Set { return c.Voters }
+
+func (c *Ctx) isVoter(r *Replica) bool { return c.voters(r).Has(r.ID) }
+
+// Trial watches guards, or drops one.
+type Trial struct {
+	// Counts has, for each action and guard, how often it was false and true.
+	Counts [NumActions][NumGuards][2]uint64
+	// Drop, if DropGuard is not NoGuard, is a guard taken as true.
+	DropAction ActionID
+	DropGuard  Guard
+	// Refused is the last guard that failed, by a run of one action.
+	Refused Guard
+	// Held are the guards tried and found true in that run.
+	Tried []Guard
+	// Record keeps Tried.
+	Record bool
+}
+
+func (t *Trial) note(a ActionID, g Guard, cond bool) bool {
+	if t.DropGuard == g && t.DropAction == a {
+		cond = true
+	}
+	if cond {
+		t.Counts[a][g][1]++
+	} else {
+		t.Counts[a][g][0]++
+		t.Refused = g
+	}
+	if t.Record {
+		t.Tried = append(t.Tried, g)
+	}
+	return cond
+}
+
+// Guard names a condition.
+type Guard uint8
+
+// Guards. NoGuard is none.
+const (
+	NoGuard Guard = iota
+	IsUp
+	IsDown
+	IsVoter
+	SupportsPreVote
+	LacksPreVote
+	MayStand
+	HasPreVotes
+	IsProspective
+	IsNominee
+	IsCandidate
+	IsLeader
+	IsResigned
+	IsFetcher
+	HasMajority
+	NotGranted
+	ToOtherVoter
+	ToOther
+	ToLeader
+	LeaderChangeMissing
+	LeaderChangePresent
+	TruncationFlushed
+	LogFlushed
+	SomethingToFlush
+	FlushInRange
+	OthersVote
+	NotReading
+	IsReading
+	EpochCommitted
+	ReadConfirmed
+	PrefixInRange
+	KeepInRange
+	NotStale
+	NewerEpoch
+	NoError
+	SameEpoch
+	NamesLeader
+	KnowsPreVote
+	VoteAllowed
+	FirstVote
+	Tallying
+	WasGranted
+	FromReader
+	FromLeader
+	AnswersFetch
+	ServesFetch
+	FetchIsValid
+	FetchDiverges
+	MovesForward
+	OfVoter
+	NumGuards
+)
+
+var guardNames = [NumGuards]string{
+	"NoGuard", "IsUp", "IsDown", "IsVoter", "SupportsPreVote", "LacksPreVote", "MayStand", "HasPreVotes", "IsProspective",
+	"IsNominee", "IsCandidate", "IsLeader", "IsResigned", "IsFetcher", "HasMajority", "NotGranted", "ToOtherVoter", "ToOther",
+	"ToLeader", "LeaderChangeMissing", "LeaderChangePresent", "TruncationFlushed", "LogFlushed", "SomethingToFlush",
+	"FlushInRange", "OthersVote", "NotReading", "IsReading", "EpochCommitted", "ReadConfirmed", "PrefixInRange", "KeepInRange",
+	"NotStale", "NewerEpoch", "NoError", "SameEpoch", "NamesLeader", "KnowsPreVote", "VoteAllowed", "FirstVote", "Tallying",
+	"WasGranted", "FromReader", "FromLeader", "AnswersFetch", "ServesFetch", "FetchIsValid", "FetchDiverges", "MovesForward", "OfVoter",
+}
+
+func (g Guard) String() string { return guardNames[g] }

@@ -1,0 +1,208 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/quorate/quorate/checker"
+)
+
+// pack fits the parameters of a step of a model into 32 bits.
+func pack(a Args) uint32 {
+	p := uint32(a.Dst)&0xff | uint32(a.Keep)&0xff<<8 | uint32(a.Count)&0x7fff<<16
+	if a.Park {
+		p |= 1 << 31
+	}
+	return p
+}
+
+// UnpackArgs are the parameters of a step of a model.
+func UnpackArgs(i checker.Instance) Args {
+	return Args{
+		Dst: ID(i.Args & 0xff), Keep: int(i.Args >> 8 & 0xff),
+		Count: int64(i.Args >> 16 & 0x7fff), Park: i.Args>>31 == 1,
+	}
+}
+
+// formatStep prints a step as a reader of the KIPs would say it.
+func formatStep(m *Model, who int, i checker.Instance) string {
+	a, args := ActionID(i.Action), UnpackArgs(i)
+	var with []string
+	switch a {
+	case ActionSendVoteRequest, ActionSendBeginQuorumEpoch, ActionSendEndQuorumEpoch, ActionSendFetch:
+		with = append(with, "to "+args.Dst.String())
+	case ActionFlush:
+		with = append(with, fmt.Sprintf("up to %d", args.Count))
+	case ActionAppend:
+		with = append(with, fmt.Sprintf("%d record", args.Count))
+	case ActionHandleFetchRequest:
+		if args.Park {
+			with = append(with, "parked")
+		} else {
+			with = append(with, fmt.Sprintf("%d records", args.Count))
+		}
+	case ActionCrash:
+		with = append(with, fmt.Sprintf("survivor %d", args.Keep))
+	}
+	name := a.String()
+	if (a == ActionCrash || a == ActionLoseDisk) && !m.StaysDown {
+		name += " and Restart"
+	}
+	if m.MergeFlush && (a == ActionAppend || a == ActionAppendLeaderChange || a == ActionHandleFetchResponse) {
+		name += " and Flush"
+	}
+	if len(with) == 0 {
+		return name
+	}
+	return name + "(" + strings.Join(with, ", ") + ")"
+}
+
+func offsetText(o Offset) string {
+	if o == Unknown {
+		return "unknown"
+	}
+	return fmt.Sprint(int64(o))
+}
+
+// String lists the runs: L1A is the LeaderChange record of A's epoch 1, 1Ax2 are
+// two client records of it.
+func (l *Log) String() string {
+	var out []string
+	for _, r := range l.Runs() {
+		who := r.Origin.String()
+		if r.Origin == Nobody {
+			who = ""
+		}
+		t := fmt.Sprintf("%d%s", r.Epoch, who)
+		if r.Life > 0 {
+			t += strings.Repeat("'", int(r.Life))
+		}
+		if r.Kind == LeaderChange {
+			t = "L" + t
+		}
+		if r.Count > 1 || r.Kind == Data {
+			t += fmt.Sprintf("x%d", r.Count)
+		}
+		out = append(out, t)
+	}
+	return "[" + strings.Join(out, " ") + "]"
+}
+
+// Describe lists the parts of a replica for a reader.
+func Describe(r *Replica) []checker.Field {
+	fields := []checker.Field{
+		{Path: "role", Value: r.Role.String()},
+		{Path: "epoch", Value: fmt.Sprint(r.Election.Epoch)},
+		{Path: "leader", Value: r.Election.Leader.String()},
+		{Path: "voted", Value: r.Election.Voted.String()},
+		{Path: "log", Value: r.Log.String()},
+		{Path: "flushed", Value: offsetText(r.FlushedEnd())},
+		{Path: "highWatermark", Value: offsetText(r.HighWatermark)},
+	}
+	add := func(path, value string, show bool) {
+		if show {
+			fields = append(fields, checker.Field{Path: path, Value: value})
+		}
+	}
+	add("quorumState", fmt.Sprintf("epoch %d leader %s voted %s", r.Stored.Epoch, r.Stored.Leader, r.Stored.Voted), r.Stored != r.Election)
+	add("disk", r.Disk.String(), r.TruncationPending())
+	add("granted", r.Granted.String(), r.Granted != 0)
+	add("hasFetched", "yes", r.HasFetched)
+	if r.Role == Leader {
+		var ends []string
+		for i, e := range r.End {
+			if e != Unknown {
+				ends = append(ends, fmt.Sprintf("%s:%d", ID(i+1), e))
+			}
+		}
+		add("endOffsets", strings.Join(ends, " "), true)
+		add("epochStartOffset", offsetText(r.EpochStart), true)
+		add("reading", fmt.Sprintf("round %d at %d, confirmed by %s", r.ReadRound, r.ReadOffset, r.Confirmed), r.Reading)
+	}
+	return fields
+}
+
+// String prints a message in one line.
+func (m *Msg) String() string {
+	name := m.Kind.String()
+	if m.PreVote {
+		name = "Pre" + name
+	}
+	var b strings.Builder
+	if m.Response {
+		fmt.Fprintf(&b, "%sResponse %s->%s epoch %d", name, m.Src, m.Dst, m.Epoch)
+	} else {
+		fmt.Fprintf(&b, "%s %s->%s epoch %d", name, m.Src, m.Dst, m.Epoch)
+	}
+	switch {
+	case m.Error != NoErrorCode:
+		fmt.Fprintf(&b, " %s", m.Error)
+	case m.Kind == Vote && m.Response:
+		fmt.Fprintf(&b, " granted %v", m.Granted)
+	case m.Kind == Vote:
+		fmt.Fprintf(&b, " log end %d last epoch %d", m.Offset, m.LastEpoch)
+	case m.Kind == Fetch && !m.Response:
+		fmt.Fprintf(&b, " offset %d last epoch %d", m.Offset, m.LastEpoch)
+	case m.Kind == Fetch && m.Diverging:
+		fmt.Fprintf(&b, " for offset %d: diverging epoch %d ends at %d", m.Offset, m.DivergingEpoch, m.DivergingEnd)
+	case m.Kind == Fetch:
+		fmt.Fprintf(&b, " from %d: %s high watermark %s", m.Offset, m.Records.String(), offsetText(m.HighWatermark))
+	}
+	if m.Response && m.Leader != Nobody {
+		fmt.Fprintf(&b, " leader %s", m.Leader)
+	}
+	if m.Read != 0 {
+		fmt.Fprintf(&b, " read %d", m.Read)
+	}
+	if m.Late {
+		b.WriteString(" (late)")
+	}
+	return b.String()
+}
+
+// DescribeProcess implements checker.System.
+func (s *System) DescribeProcess(r *Replica) []checker.Field { return Describe(r) }
+
+// DescribeMessage implements checker.System.
+func (s *System) DescribeMessage(m *Msg) string { return m.String() }
+
+// DescribeGhost implements checker.System.
+func (s *System) DescribeGhost(g *Ghost) []checker.Field {
+	return []checker.Field{
+		{Path: "exposed", Value: g.Exposed.String()},
+		{Path: "chosen", Value: g.Chosen.String()},
+	}
+}
+
+// Env implements checker.System: what a predicate of find may ask.
+//
+//	any(replicas, .role == "Leader" && .hw > 1)
+//	count(replicas, .role == "Candidate") > 1
+//	any(messages, .kind == "Fetch" && .diverging)
+func (s *System) Env(replicas []*Replica, network []*Msg, g *Ghost) map[string]any {
+	rs := make([]any, 0, len(replicas))
+	for _, r := range replicas {
+		rs = append(rs, map[string]any{
+			"id": r.ID.String(), "role": r.Role.String(), "epoch": int(r.Election.Epoch),
+			"leader": name(r.Election.Leader), "voted": name(r.Election.Voted),
+			"hw": int(r.HighWatermark), "end": int(r.Log.End()), "lastEpoch": int(r.Log.LastEpoch()),
+			"flushed": int(r.FlushedEnd()), "epochStart": int(r.EpochStart), "reading": r.Reading, "log": r.Log.String(),
+		})
+	}
+	ms := make([]any, 0, len(network))
+	for _, m := range network {
+		ms = append(ms, map[string]any{
+			"kind": m.Kind.String(), "response": m.Response, "from": m.Src.String(), "to": m.Dst.String(), "epoch": int(m.Epoch),
+			"error": m.Error.String(), "preVote": m.PreVote, "granted": m.Granted, "offset": int(m.Offset),
+			"diverging": m.Diverging, "records": int(m.Records.End()), "late": m.Late,
+		})
+	}
+	return map[string]any{"replicas": rs, "messages": ms, "exposed": int(g.Exposed.End()), "chosen": int(g.Chosen.End())}
+}
+
+func name(i ID) string {
+	if i == Nobody {
+		return ""
+	}
+	return i.String()
+}

@@ -1,0 +1,121 @@
+package spec
+
+import "fmt"
+
+// Model is a box in which the protocol is explored to the end: constants, what
+// the environment may do, and how often.
+type Model struct {
+	Name string
+	// Why says what the model is for.
+	Why string
+	// Voters and Observers count the replicas; voters come first.
+	Voters, Observers int
+	// PreVote are the replicas whose software knows pre-votes.
+	PreVote Set
+	// Epochs is the highest epoch.
+	Epochs Epoch
+	// Stand, if not nil, has for each epoch from 1 who may stand in it.
+	Stand []Set
+	// Budgets: client records, crashes, lost disks, reads, resignations, and
+	// messages copied or outliving their connection.
+	Records, Crashes, Disks, Reads, Resigns, Late uint8
+	// InFlight is how many messages may be in flight at once.
+	InFlight int
+	// Immediate kinds of messages are sent, handled and answered in one step.
+	Immediate KindSet
+	// Silent kinds of messages are not answered: the answers are lost at once.
+	Silent KindSet
+	// MergeFlush: whatever is written is flushed in the same step. Only where
+	// nothing crashes: it hides KAFKA-10533.
+	MergeFlush bool
+	// StaysDown: Restart is a step of its own after Crash.
+	StaysDown bool
+	// Bootstrap: voters without a leader fetch to find it, as observers do.
+	Bootstrap bool
+	// CheckQuorum: leaders resign by check-quorum rather than by request.
+	CheckQuorum bool
+	// Park: fetches may be parked.
+	Park bool
+	// Deep models run in check-deep only.
+	Deep bool
+	// Unsafe models are expected to violate a property: they show an assumption.
+	Unsafe string
+
+	// Pinned results: distinct states, the same without budget counters, and
+	// depth. Any change of the specification shows here.
+	Distinct, Projected uint64
+	Depth               int
+}
+
+// KindSet is a set of kinds of messages.
+type KindSet uint8
+
+// Kinds is the set of the given kinds.
+func Kinds(kinds ...Kind) KindSet {
+	var s KindSet
+	for _, k := range kinds {
+		s |= 1 << k
+	}
+	return s
+}
+
+func (s KindSet) has(k Kind) bool { return s>>k&1 == 1 }
+
+func (m *Model) size() int { return m.Voters + m.Observers }
+
+func (m *Model) voters() Set { return Set(1<<m.Voters - 1) }
+
+func (m *Model) silences(k Kind) bool { return m.Silent.has(k) }
+
+func (m *Model) mayStand(e Epoch, id ID) bool {
+	return m.Stand == nil || int(e) <= len(m.Stand) && m.Stand[e-1].Has(id)
+}
+
+// All is the set of the first n replicas.
+func All(n int) Set { return Set(1<<n - 1) }
+
+// Constants are the constants and bounds of the model in words, for tables.
+func (m *Model) Constants() string {
+	s := fmt.Sprintf("%d voters", m.Voters)
+	if m.Voters == 1 {
+		s = "1 voter"
+	}
+	if m.Observers > 0 {
+		s += fmt.Sprintf(" %d observers", m.Observers)
+	}
+	switch m.PreVote {
+	case All(m.size()):
+		s += ", Pre-Vote"
+	case 0:
+	default:
+		s += fmt.Sprintf(", Pre-Vote on %s", m.PreVote)
+	}
+	s += fmt.Sprintf(", epochs %d", m.Epochs)
+	if m.Stand != nil {
+		s += " by"
+		for _, who := range m.Stand {
+			s += " " + who.String()
+		}
+	}
+	for _, b := range []struct {
+		n    uint8
+		name string
+	}{{m.Records, "records"}, {m.Crashes, "crashes"}, {m.Disks, "lost disks"}, {m.Reads, "reads"}, {m.Resigns, "resignations"}, {m.Late, "late"}} {
+		if b.n > 0 {
+			s += fmt.Sprintf(", %s %d", b.name, b.n)
+		}
+	}
+	s += fmt.Sprintf(", in flight %d", m.InFlight)
+	if m.Immediate != 0 {
+		s += ", exchanges at once:"
+		for k := Vote; k <= Fetch; k++ {
+			if m.Immediate.has(k) {
+				s += " " + k.String()
+			}
+		}
+	}
+	if m.MergeFlush {
+		s += ", writes flushed at once"
+	}
+	return s
+}

@@ -1,0 +1,111 @@
+package spec
+
+// Rules are the decisions of the protocol, by name. A mutation overrides one of
+// them; the actions stay as they are.
+type Rules struct {
+	// Majority is how many of n voters decide.
+	Majority func(n int) int
+	// VotesSuffice: the votes or pre-votes of a nominee elect it.
+	VotesSuffice func(c *Ctx, r *Replica) bool
+	// Tally notes that src granted.
+	Tally func(c *Ctx, r *Replica, src ID)
+	// MayGrant: r grants the vote or pre-vote that m asks for.
+	MayGrant func(c *Ctx, r *Replica, m *Msg) bool
+	// Persist is what the quorum-state file holds after the election that r
+	// knows of changed from old to r.Election.
+	Persist func(r *Replica, old Election) Election
+	// RoleAtStart is the role of a replica that starts; it may change the election.
+	RoleAtStart func(c *Ctx, r *Replica) Role
+	// MayAcknowledge: r may tell the leader how far its log goes.
+	MayAcknowledge func(r *Replica) bool
+	// OwnEnd is the offset up to which a leader counts itself.
+	OwnEnd func(r *Replica) Offset
+	// MayExpose: the high watermark of a leader may move to hw, which a majority
+	// has flushed.
+	MayExpose func(r *Replica, hw Offset) bool
+	// CountsAsProgress: the leader notes the fetch offset of m.
+	CountsAsProgress func(r *Replica, m *Msg, valid bool) bool
+	// TruncationPoint is where a follower told that it has diverged cuts its log.
+	TruncationPoint func(r *Replica, m *Msg) Offset
+	// MayAppend: nothing stands in the way of an append.
+	MayAppend func(r *Replica) bool
+	// TakesLate: a response is taken whatever has become of the follower since.
+	TakesLate func(r *Replica, m *Msg) bool
+	// MayRead: a leader may begin a linearizable read.
+	MayRead func(r *Replica) bool
+	// IsConfirmed: the leader was confirmed since the read began.
+	IsConfirmed func(c *Ctx, r *Replica) bool
+}
+
+// CleanRules are the rules of Kafka 4.x.
+func CleanRules() *Rules {
+	return &Rules{
+		Majority: func(n int) int { return n/2 + 1 },
+		VotesSuffice: func(c *Ctx, r *Replica) bool {
+			voters := c.voters(r)
+			return (r.Granted & voters).Len() >= c.Rules.Majority(voters.Len())
+		},
+		Tally:    func(c *Ctx, r *Replica, src ID) { r.Granted = r.Granted.With(src) },
+		MayGrant: mayGrant,
+		Persist:  func(r *Replica, _ Election) Election { return r.Election },
+		RoleAtStart: func(c *Ctx, r *Replica) Role {
+			switch {
+			case r.Election.Leader == r.ID:
+				return Resigned
+			case r.Election.Voted == r.ID && r.Election.Leader == Nobody && c.isVoter(r):
+				return Candidate
+			case r.Election.Leader != Nobody:
+				return Follower
+			}
+			return Unattached
+		},
+		MayAcknowledge:   func(r *Replica) bool { return r.Flushed() },
+		OwnEnd:           func(r *Replica) Offset { return r.FlushedEnd() },
+		MayExpose:        func(r *Replica, hw Offset) bool { return hw > r.EpochStart },
+		CountsAsProgress: func(_ *Replica, _ *Msg, valid bool) bool { return valid },
+		TruncationPoint:  truncationPoint,
+		MayAppend:        func(r *Replica) bool { return !r.TruncationPending() },
+		TakesLate:        func(*Replica, *Msg) bool { return false },
+		MayRead:          func(r *Replica) bool { return r.HighWatermark != Unknown },
+		IsConfirmed: func(c *Ctx, r *Replica) bool {
+			voters := c.voters(r)
+			return (r.Confirmed & voters).Len() >= c.Rules.Majority(voters.Len())
+		},
+	}
+}
+
+// mayGrant is the table of KIP-595 and KIP-996: EpochState.canGrantVote and
+// canGrantPreVote of each role. The epoch of m is ours by now.
+func mayGrant(_ *Ctx, r *Replica, m *Msg) bool {
+	upToDate := m.LastEpoch > r.Log.LastEpoch() ||
+		m.LastEpoch == r.Log.LastEpoch() && m.Offset >= r.Log.End()
+	switch r.Role {
+	case Unattached, Prospective:
+		switch {
+		case m.PreVote:
+			return upToDate
+		case r.Election.Voted != Nobody:
+			return r.Election.Voted == m.Src
+		}
+		return r.Election.Leader == Nobody && upToDate
+	case Follower:
+		return m.PreVote && upToDate && !r.HasFetched
+	case Candidate, Resigned:
+		return m.PreVote && upToDate
+	}
+	return false
+}
+
+// truncationPoint: ReplicatedLog.truncateToEndOffset. If the epoch that the
+// leader names is not in the log, cut where the next smaller one ends, and ask
+// again.
+func truncationPoint(r *Replica, m *Msg) Offset {
+	if m.DivergingEpoch == 0 {
+		return min(m.DivergingEnd, r.Log.End())
+	}
+	epoch, end := r.Log.EndOffsetForEpoch(m.DivergingEpoch)
+	if epoch == m.DivergingEpoch {
+		return min(end, m.DivergingEnd)
+	}
+	return end
+}

@@ -1,0 +1,303 @@
+package spec
+
+import (
+	"reflect"
+	"sync"
+
+	"github.com/quorate/quorate/checker"
+)
+
+// System is a model as the checker explores it: the actions, with the bounds of
+// the model and the history around them.
+type System struct {
+	model *Model
+	info  *checker.Info
+	ctx   Ctx
+	trial Trial
+	// drop is an effect taken away: the field of Replica (or sending) that an
+	// action would change.
+	drop    Effect
+	mu      sync.Mutex // guards explanations, which run outside the engine's lock
+	scratch Outbox
+}
+
+// Effect is what an action changes: a field of [Replica] by name, or "send".
+type Effect struct {
+	Action ActionID
+	Field  string
+}
+
+// Variant is what a run changes in a model's protocol: nothing, one rule, one
+// guard or one effect.
+type Variant struct {
+	Mutation   *Mutation
+	DropAction ActionID
+	DropGuard  Guard
+	DropEffect Effect
+}
+
+// Budgets of a model.
+const (
+	budgetRecords checker.Budget = iota + 1
+	budgetCrashes
+	budgetDisks
+	budgetReads
+	budgetResigns
+	budgetLate
+	numBudgets
+)
+
+// Bounds of a model other than budgets.
+const (
+	boundEpochs checker.Bound = iota
+	boundStand
+)
+
+// NewSystem is the model under a variant of the protocol.
+func NewSystem(m *Model, v Variant) *System {
+	s := &System{model: m, drop: v.DropEffect}
+	rules := CleanRules()
+	if v.Mutation != nil {
+		v.Mutation.Override(rules)
+	}
+	s.trial.DropAction, s.trial.DropGuard = v.DropAction, v.DropGuard
+	s.ctx = Ctx{Rules: rules, Voters: m.voters(), Trial: &s.trial}
+	s.info = &checker.Info{
+		Name:        m.Name,
+		Properties:  Properties,
+		Bounds:      []string{"epochs", "who may stand"},
+		MaxInFlight: m.InFlight,
+		FormatStep:  func(who int, i checker.Instance) string { return formatStep(m, who, i) },
+		Budgets: []checker.BudgetInfo{
+			{}, {Name: "client records", Limit: m.Records}, {Name: "crashes", Limit: m.Crashes}, {Name: "lost disks", Limit: m.Disks},
+			{Name: "reads", Limit: m.Reads}, {Name: "resignations", Limit: m.Resigns}, {Name: "late messages", Limit: m.Late},
+		},
+	}
+	for a := ActionID(0); a < NumActions; a++ {
+		s.info.Actions = append(s.info.Actions, a.String())
+	}
+	for i := 0; i < m.size(); i++ {
+		s.info.Processes = append(s.info.Processes, ID(i+1).String())
+	}
+	return s
+}
+
+// Info implements checker.System.
+func (s *System) Info() *checker.Info { return s.info }
+
+// Model is what the system explores.
+func (s *System) Model() *Model { return s.model }
+
+// Coverage is how often each guard of each action was false and true, over the
+// distinct local states reached.
+func (s *System) Coverage() *[NumActions][NumGuards][2]uint64 { return &s.trial.Counts }
+
+// Init implements checker.System: all replicas have empty disks and are up.
+func (s *System) Init(yield func([]Replica, []Msg, Ghost)) {
+	var all []Replica
+	for i := 0; i < s.model.size(); i++ {
+		id := ID(i + 1)
+		v := Version(0)
+		if s.model.PreVote.Has(id) {
+			v = PreVote
+		}
+		all = append(all, NewReplica(id, v))
+	}
+	yield(all, nil, Ghost{})
+}
+
+type steps = checker.Steps[Replica, Msg]
+
+// try runs one action of a copy of r, and the steps that the model merges with
+// it, and lists the result.
+func (s *System) try(r *Replica, m *Msg, a ActionID, args Args, out *steps) bool {
+	next := *r
+	if !s.take(a, &next, m, args) {
+		return false
+	}
+	var sends [1]Msg
+	sent := copy(sends[:], s.scratch.Messages())
+	reached := s.ctx.Reached
+	violated := CheckStep(a, r, &next)
+	if a == ActionCrash && !s.model.StaysDown || a == ActionLoseDisk && !s.model.StaysDown {
+		down := next
+		s.take(ActionRestart, &next, nil, Args{})
+		reached |= s.ctx.Reached
+		violated |= CheckStep(ActionRestart, &down, &next)
+	}
+	if s.model.MergeFlush && next.Role != Down && !next.Flushed() {
+		dirty := next
+		s.take(ActionFlush, &next, nil, Args{Count: int64(next.Log.End())})
+		reached |= s.ctx.Reached
+		violated |= CheckStep(ActionFlush, &dirty, &next)
+	}
+	step := out.Add()
+	step.Instance = checker.Instance{Action: checker.ActionID(a), Args: pack(args)}
+	step.Next = next
+	for _, m := range sends[:sent] {
+		if m.Response && s.model.silences(m.Kind) {
+			continue
+		}
+		step.Sends[step.SendN] = m
+		step.SendN++
+	}
+	step.Keep = args.Park
+	step.Violated, step.Reached = violated, reached
+	step.Observe = Concerns(r, &next)
+	return true
+}
+
+// take runs one action and takes the dropped effect back.
+func (s *System) take(a ActionID, r *Replica, m *Msg, args Args) bool {
+	if s.drop.Field == "" || s.drop.Action != a {
+		return s.ctx.Take(a, r, m, args, &s.scratch)
+	}
+	before := *r
+	if !s.ctx.Take(a, r, m, args, &s.scratch) {
+		return false
+	}
+	if s.drop.Field == "send" {
+		s.scratch.Reset()
+		return true
+	}
+	old, now := reflect.ValueOf(&before).Elem(), reflect.ValueOf(r).Elem()
+	now.FieldByName(s.drop.Field).Set(old.FieldByName(s.drop.Field))
+	return true
+}
+
+// Local implements checker.System.
+func (s *System) Local(r *Replica, b checker.Budget, out *steps) {
+	m := s.model
+	switch b {
+	case 0:
+		s.free(r, out)
+	case budgetRecords:
+		s.try(r, nil, ActionAppend, Args{Count: 1}, out)
+	case budgetCrashes:
+		for k := range Survivors(r) {
+			s.try(r, nil, ActionCrash, Args{Keep: k}, out)
+		}
+	case budgetDisks:
+		s.try(r, nil, ActionLoseDisk, Args{}, out)
+	case budgetReads:
+		s.try(r, nil, ActionStartRead, Args{}, out)
+	case budgetResigns:
+		if m.CheckQuorum {
+			s.try(r, nil, ActionCheckQuorumResign, Args{}, out)
+		} else {
+			s.try(r, nil, ActionResign, Args{}, out)
+		}
+	}
+}
+
+// free lists what costs no budget.
+func (s *System) free(r *Replica, out *steps) {
+	m := s.model
+	s.try(r, nil, ActionBecomeProspective, Args{}, out)
+	s.raiseEpoch(r, ActionBecomeCandidate, out)
+	s.try(r, nil, ActionAbandonPreVote, Args{}, out)
+	s.try(r, nil, ActionBecomeLeader, Args{}, out)
+	s.try(r, nil, ActionAppendLeaderChange, Args{}, out)
+	if !m.MergeFlush {
+		s.try(r, nil, ActionFlush, Args{Count: int64(r.Log.End())}, out)
+	}
+	s.raiseEpoch(r, ActionLeaveResigned, out)
+	s.try(r, nil, ActionServeRead, Args{}, out)
+	s.try(r, nil, ActionRestart, Args{}, out)
+	for i := 0; i < m.size(); i++ {
+		dst := ID(i + 1)
+		s.try(r, nil, ActionSendVoteRequest, Args{Dst: dst}, out)
+		if r.End[i] == Unknown || r.Reading && !r.Confirmed.Has(dst) {
+			s.try(r, nil, ActionSendBeginQuorumEpoch, Args{Dst: dst}, out)
+		}
+		s.try(r, nil, ActionSendEndQuorumEpoch, Args{Dst: dst}, out)
+		if s.asks(r, dst) {
+			s.try(r, nil, ActionSendFetch, Args{Dst: dst}, out)
+		}
+	}
+}
+
+// asks bounds whom a replica without a leader asks.
+func (s *System) asks(r *Replica, dst ID) bool {
+	if r.Role == Follower {
+		return dst == r.Election.Leader
+	}
+	return s.model.Bootstrap || !s.ctx.Voters.Has(r.ID)
+}
+
+// raiseEpoch lists an action that raises the epoch, if the model has room.
+func (s *System) raiseEpoch(r *Replica, a ActionID, out *steps) {
+	n := len(out.List)
+	if !s.try(r, nil, a, Args{}, out) {
+		return
+	}
+	next := r.Election.Epoch + 1
+	switch {
+	case next > s.model.Epochs:
+		out.List = out.List[:n]
+		out.Stopped(boundEpochs)
+	case a == ActionBecomeCandidate && !s.model.mayStand(next, r.ID):
+		out.List = out.List[:n]
+		out.Stopped(boundStand)
+	}
+}
+
+// Deliver implements checker.System.
+func (s *System) Deliver(r *Replica, m *Msg, out *steps) {
+	a := HandlerOf(m)
+	if a != ActionHandleFetchRequest {
+		s.try(r, m, a, Args{}, out)
+		return
+	}
+	for k := int64(0); k <= int64(r.Log.End()); k++ {
+		s.try(r, m, a, Args{Count: k}, out)
+	}
+	if s.model.Park {
+		n := len(out.List)
+		if s.try(r, m, a, Args{Park: true}, out) && out.List[n].Next == *r {
+			out.List = out.List[:n] // parked again: nothing happens
+		}
+	}
+}
+
+// Network implements checker.System.
+func (s *System) Network(m *Msg, out *checker.Fates[Msg]) {
+	add := func(a ActionID, b checker.Budget, becomes ...Msg) {
+		f := checker.Fate[Msg]{Instance: checker.Instance{Action: checker.ActionID(a)}, Budget: b}
+		f.N = uint8(copy(f.Becomes[:], becomes))
+		out.List = append(out.List, f)
+	}
+	late := *m
+	late.Late = true
+	add(ActionDrop, 0)
+	add(ActionDuplicate, budgetLate, *m, late)
+	if !m.Late {
+		add(ActionCloseConnection, budgetLate, late)
+	}
+}
+
+// Route implements checker.System: one request, or its response, on each
+// connection.
+func (s *System) Route(m *Msg) checker.Route {
+	from, to := m.Src, m.Dst
+	if m.Response {
+		from, to = to, from
+	}
+	r := checker.Route{Dst: uint8(m.Dst.index()), Conn: uint16(from)<<4 | uint16(to)}
+	if m.Late {
+		r.Conn = 0
+	}
+	r.Immediate = s.model.Immediate.has(m.Kind) && !m.Late
+	return r
+}
+
+// Observe implements checker.System.
+func (s *System) Observe(g *Ghost, v *checker.View[Replica]) checker.Props {
+	return g.Observe(s.ctx.Voters, v.P[:v.N], v.Actor, v.Old)
+}
+
+// CheckOne implements checker.System.
+func (s *System) CheckOne(r *Replica, g *Ghost) checker.Props { return CheckOne(r, g) }
+
+// CheckPair implements checker.System.
+func (s *System) CheckPair(a, b *Replica) checker.Props { return CheckPair(a, b) }
