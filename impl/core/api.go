@@ -221,14 +221,14 @@ type Message struct {
 	// Leader that a response names, NoReplica if none.
 	Leader ReplicaID
 
-	// PreVote: Vote request (and its response, filled in from the request by the
-	// receiver of the response; not on the wire).
+	// PreVote: Vote request, and its response, where it is not on the wire: who sent
+	// the request fills it in.
 	PreVote bool
 	// Granted: Vote response.
 	Granted bool
 
 	// Offset is the log end offset in a Vote request, the fetch offset in a Fetch
-	// request, and where the records begin in a Fetch response.
+	// request, and where the records begin in a Fetch response that has any.
 	Offset Offset
 	// LastEpoch is the epoch of the record before Offset (Vote, Fetch requests).
 	LastEpoch Epoch
@@ -249,8 +249,8 @@ type Message struct {
 	Preferred []ReplicaKey
 
 	// Read is the read round that a BeginQuorumEpoch request is to confirm, 0 if
-	// none. It is not on the wire and the core does not look at it in an input: it
-	// is here for the trace.
+	// none, and that its response so confirms. It is not on the wire: who sent the
+	// request fills it in. It is here for the trace.
 	Read int64
 }
 

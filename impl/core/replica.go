@@ -1,19 +1,299 @@
 package core
 
+import (
+	"errors"
+	"slices"
+)
+
 // Replica is one KRaft replica. It is not safe for concurrent use.
 type Replica struct {
-	cfg Config
+	cfg  Config
+	self int // place in cfg.Voters, -1: observer
+	now  Ticks
+	out  *Effects // of the Step in progress
+
+	role   Role
+	epoch  Epoch
+	leader ReplicaID
+	voted  ReplicaKey
+	// durable is what the quorum-state file holds. At the end of every action it
+	// equals (epoch, leader, voted): persist writes it where it does not.
+	durable Election
+	log     logState
+	// hw is the high watermark, UnknownOffset if not known. A new leader does not know
+	// it; hwFloor is the highest ever known to this process, below which nothing may
+	// be truncated.
+	hw, hwFloor Offset
+
+	electionDeadline Ticks // Unattached, Prospective, Candidate, Resigned; observers: Never
+	nominee          nomineeState
+	lead             leaderState
+	follow           followerState
+	resigned         resignedState
+
+	parked  []fetchRequest // fetches that wait for something new
+	clients clientState
+	reads   readState
+	batch   [][]byte // records of the OpAppendData of this Step
+	flush   bool     // something was written in this Step and no flush asked for
+
+	peers       []peer // first the voters, in their order
+	correlation int32
+	rng         uint64
+
+	// completed is the response in progress, with what its request said.
+	completed        Input
+	completedMessage Message
+
+	recording recording
+	memory    [remembered]memory
+	inputs    uint64
 }
 
 // New makes the replica of a process that starts, from what its disk holds
 // (QuorumState.initialize). A configuration or a disk that cannot be is an error.
 func New(cfg Config, disk DiskState, now Ticks, out *Effects) (*Replica, error) {
-	return nil, nil
+	cfg.defaults()
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	if err := disk.check(&cfg); err != nil {
+		return nil, err
+	}
+	out.reset()
+	r := &Replica{
+		cfg: cfg, now: now, out: out, rng: cfg.Seed,
+		self:   voterIndex(cfg.Voters, ReplicaKey{ID: cfg.ID, Directory: cfg.Directory}),
+		leader: NoReplica, voted: NoKey, hw: UnknownOffset, hwFloor: UnknownOffset,
+		recording: noRecording,
+		log: logState{
+			start: disk.LogStart, end: disk.LogEnd, flushed: disk.LogEnd,
+			epochs: slices.Clone(disk.Epochs),
+		},
+	}
+	for i, v := range cfg.Voters {
+		r.peers = append(r.peers, peer{id: v.ID, voter: i})
+	}
+	for _, id := range cfg.Bootstrap {
+		r.peer(id)
+	}
+	r.restart(disk)
+	r.poll()
+	return r, nil
 }
 
 // Step applies one input. It never blocks and reads no clock: what it does is a
 // function of the configuration, the disk at the start, and the inputs so far.
-func (r *Replica) Step(now Ticks, in *Input, out *Effects) {}
+func (r *Replica) Step(now Ticks, in *Input, out *Effects) {
+	r.now = max(r.now, now)
+	r.out = out
+	out.reset()
+	r.batch = r.batch[:0]
+	r.remember(in)
+	switch in.Kind {
+	case InputRequest:
+		r.handleRequest(in)
+	case InputResponse:
+		r.handleResponse(in)
+		r.completed, r.completedMessage = Input{}, Message{}
+	case InputRequestFailed:
+		r.requestFailed(in)
+	case InputDisconnected:
+		r.unpark(in.Conn)
+	case InputFlushed:
+		r.flushed(in)
+	case InputAppend:
+		r.clientAppend(in)
+	case InputRead:
+		r.clientRead(in)
+	case InputResign:
+		if r.role == Leader {
+			r.resign(actResign)
+		}
+	}
+	r.poll()
+}
 
 // State is what can be observed of the replica now.
-func (r *Replica) State() State { return State{} }
+func (r *Replica) State() State {
+	s := State{
+		Role: r.role, Epoch: r.epoch, Leader: r.leader, Voted: r.voted, HighWatermark: r.hw,
+		LogStart: r.log.start, LogEnd: r.log.end, LastEpoch: r.log.lastEpoch(), Flushed: r.log.flushed,
+		EpochStart: UnknownOffset,
+	}
+	if r.role == Leader {
+		s.EpochStart = r.lead.epochStart
+	}
+	return s
+}
+
+// poll does what is due: timers, the leader's work, requests.
+func (r *Replica) poll() {
+	r.expireRequests()
+	for n := 0; r.expireRole(); n++ {
+		r.assert(n < 16, "roles change for ever at one time")
+	}
+	if r.role == Leader {
+		r.leaderWork()
+	} else {
+		r.failWaiting()
+	}
+	r.sendRequests()
+	r.out.Wake = r.nextWake()
+}
+
+// restart takes the role that the disk asks for. The order of the rules counts.
+// Restart is the first event of an incarnation.
+func (r *Replica) restart(disk DiskState) {
+	e := Election{Leader: NoReplica, Voted: NoKey}
+	if disk.HasElection {
+		e = disk.Election
+	}
+	if last := r.log.lastEpoch(); e.Epoch < last {
+		// Records are flushed before an epoch is written only when the file was lost.
+		e = Election{Epoch: last, Leader: NoReplica, Voted: NoKey}
+	}
+	self := ReplicaKey{ID: r.cfg.ID, Directory: r.cfg.Directory}
+	r.epoch, r.leader, r.voted = e.Epoch, e.Leader, e.Voted
+	r.restartElectionTimer()
+	switch {
+	case r.leader != NoReplica && r.leader == r.cfg.ID:
+		// Never leader again in this epoch: an unflushed tail may be gone (KAFKA-10527).
+		r.role = Resigned
+		r.resigned = resignedState{acked: make([]bool, len(r.cfg.Voters))}
+		r.restartElectionTimerAlways()
+	case r.voted.ID != NoReplica && r.voted.matches(self) && r.self >= 0:
+		r.role, r.leader = Candidate, NoReplica
+		r.nominee.start(r.cfg.Voters, r.self)
+		r.nominee.retries = 1
+	case r.voted.ID != NoReplica && !r.cfg.PreVote:
+		r.role, r.leader = Unattached, NoReplica
+	case r.leader != NoReplica && r.knows(r.leader):
+		r.role = Follower
+		r.follow = followerState{deadline: r.now + r.cfg.FetchTimeout}
+	default:
+		r.role = Unattached
+	}
+	if len(r.cfg.Voters) == 1 && r.self == 0 {
+		r.electionDeadline, r.follow.deadline = r.now, r.now // nobody to wait for
+	}
+	r.writeElection() // even if it is there: it may not be durable
+	r.recording.flushed = r.log.flushed
+	r.done(actRestart, nil)
+}
+
+// persist makes the election durable if it is not, before anything that follows.
+func (r *Replica) persist() {
+	if r.durable != (Election{Epoch: r.epoch, Leader: r.leader, Voted: r.voted}) {
+		r.assert(r.epoch >= r.durable.Epoch, "the epoch goes back")
+		r.writeElection()
+	}
+}
+
+func (r *Replica) writeElection() {
+	r.durable = Election{Epoch: r.epoch, Leader: r.leader, Voted: r.voted}
+	r.recording.persisted = true
+	r.op(OpPersist).Election = r.durable
+}
+
+// op adds an effect. The pointer is good until the next one.
+func (r *Replica) op(kind OpKind) *Op {
+	ops := append(r.out.Ops, Op{})
+	r.out.Ops = ops
+	o := &ops[len(ops)-1]
+	o.Kind = kind
+	return o
+}
+
+func (r *Replica) complete(client ClientID, result Result) {
+	o := r.op(OpComplete)
+	o.Client, o.Result = client, result
+}
+
+func (out *Effects) reset() {
+	clear(out.Ops) // keep nothing alive
+	out.Ops = out.Ops[:0]
+	out.Wake = Never
+}
+
+func (c *Config) defaults() {
+	ticks := func(t *Ticks, d Ticks) {
+		if *t == 0 {
+			*t = d
+		}
+	}
+	ticks(&c.ElectionTimeout, 1000)
+	ticks(&c.FetchTimeout, 2000)
+	ticks(&c.ElectionBackoffMax, 1000)
+	ticks(&c.RequestTimeout, 2000)
+	ticks(&c.RetryBackoff, 20)
+	ticks(&c.MaxFetchWait, 500)
+	if c.MaxBatchRecords == 0 {
+		c.MaxBatchRecords = 10_000
+	}
+	if c.MaxBatchBytes == 0 {
+		c.MaxBatchBytes = 8 << 20
+	}
+	if c.MaxPendingAppends == 0 {
+		c.MaxPendingAppends = 10_000
+	}
+	if c.MaxFetchBytes == 0 {
+		c.MaxFetchBytes = 8 << 20
+	}
+	c.Voters = slices.Clone(c.Voters)
+	if len(c.Bootstrap) > 0 {
+		c.Bootstrap = slices.Clone(c.Bootstrap)
+		return
+	}
+	for _, v := range c.Voters {
+		c.Bootstrap = append(c.Bootstrap, v.ID)
+	}
+}
+
+func (c *Config) check() error {
+	for _, t := range []Ticks{c.ElectionTimeout, c.FetchTimeout, c.ElectionBackoffMax,
+		c.RequestTimeout, c.RetryBackoff, c.MaxFetchWait} {
+		if t < 0 {
+			return errors.New("core: a timeout is negative")
+		}
+	}
+	if c.AppendLinger < 0 || c.MaxBatchRecords < 0 || c.MaxBatchBytes < 0 || c.MaxPendingAppends < 0 || c.MaxFetchBytes < 0 {
+		return errors.New("core: a limit is negative")
+	}
+	if c.ID < NoReplica {
+		return errors.New("core: the replica id is negative")
+	}
+	for i, v := range c.Voters {
+		if v.ID < 0 {
+			return errors.New("core: the id of a voter is negative")
+		}
+		for _, w := range c.Voters[:i] {
+			if v.ID == w.ID {
+				return errors.New("core: two voters have one id")
+			}
+		}
+	}
+	return nil
+}
+
+func (d *DiskState) check(c *Config) error {
+	switch {
+	case d.LogStart != 0:
+		return errors.New("core: the log does not start at 0, and there are no snapshots yet")
+	case d.LogEnd < 0:
+		return errors.New("core: the log end is negative")
+	case d.LogEnd > 0 && len(d.Epochs) == 0:
+		return errors.New("core: the log has records and no epochs")
+	case d.HasElection && d.Election.Voted.ID != NoReplica && c.ID == NoReplica:
+		return errors.New("core: there is a vote and the replica has no id")
+	}
+	for i, e := range d.Epochs {
+		if e.Epoch <= 0 || e.Start < 0 || e.Start >= d.LogEnd {
+			return errors.New("core: an epoch of the log has no records")
+		}
+		if i == 0 && e.Start != 0 || i > 0 && (e.Epoch <= d.Epochs[i-1].Epoch || e.Start <= d.Epochs[i-1].Start) {
+			return errors.New("core: the epochs of the log do not ascend")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package core
+
+import "github.com/quorate/quorate/traces/event"
+
+// Names of actions, as in the specification and in traces.
+const (
+	actRestart                        = "Restart"
+	actBecomeProspective              = "BecomeProspective"
+	actAbandonPreVote                 = "AbandonPreVote"
+	actBecomeCandidate                = "BecomeCandidate"
+	actSendVoteRequest                = "SendVoteRequest"
+	actHandleVoteRequest              = "HandleVoteRequest"
+	actHandleVoteResponse             = "HandleVoteResponse"
+	actBecomeLeader                   = "BecomeLeader"
+	actAppendLeaderChange             = "AppendLeaderChange"
+	actSendBeginQuorumEpoch           = "SendBeginQuorumEpoch"
+	actHandleBeginQuorumEpochRequest  = "HandleBeginQuorumEpochRequest"
+	actHandleBeginQuorumEpochResponse = "HandleBeginQuorumEpochResponse"
+	actAppend                         = "Append"
+	actFlush                          = "Flush"
+	actSendFetch                      = "SendFetch"
+	actHandleFetchRequest             = "HandleFetchRequest"
+	actHandleFetchResponse            = "HandleFetchResponse"
+	actStartRead                      = "StartRead"
+	actServeRead                      = "ServeRead"
+	actCheckQuorumResign              = "CheckQuorumResign"
+	actResign                         = "Resign"
+	actSendEndQuorumEpoch             = "SendEndQuorumEpoch"
+	actHandleEndQuorumEpochRequest    = "HandleEndQuorumEpochRequest"
+	actHandleEndQuorumEpochResponse   = "HandleEndQuorumEpochResponse"
+	actLeaveResigned                  = "LeaveResigned"
+)
+
+// recording is what the action in progress did, for its event.
+type recording struct {
+	persisted bool
+	changed   bool
+	truncated Offset
+	base      Offset
+	runs      []event.Run
+	flushed   Offset
+}
+
+var noArgs event.Args
+
+var noRecording = recording{truncated: -1, flushed: -1}
+
+// finish ends an action: what it changed of the election is made durable, then its
+// event is given, then what it sends. in is the message that it handled.
+func (r *Replica) finish(action string, args event.Args, in *Input, send *Op) {
+	r.persist()
+	if r.cfg.Trace {
+		r.trace(action, args, in, send)
+	}
+	if send != nil {
+		*r.op(send.Kind) = *send
+	}
+}
+
+// done is finish for an action that sends nothing and has no arguments.
+func (r *Replica) done(action string, in *Input) { r.finish(action, noArgs, in, nil) }
+
+func (r *Replica) trace(action string, args event.Args, in *Input, send *Op) {
+	e := &event.Event{Action: action, Args: args, State: r.observed()}
+	e.Node.ID, e.Node.Dir = int32(r.cfg.ID), r.cfg.Directory.String()
+	if in != nil && in.Message != nil {
+		m := messageEvent(in.Message, in.Correlation)
+		e.Recv = &m
+	}
+	if send != nil {
+		e.Send = []event.Message{messageEvent(&send.Message, send.Correlation)}
+	}
+	rec := &r.recording
+	if rec.changed {
+		e.Log = &event.LogChange{Truncated: int64(rec.truncated), Base: int64(rec.base), Appended: rec.runs}
+	}
+	if rec.persisted || rec.flushed >= 0 {
+		e.Durable = &event.Durable{Election: rec.persisted, LogEnd: int64(rec.flushed)}
+	}
+	r.recording = noRecording
+	r.op(OpEvent).Event = e
+}
+
+// recordTruncation and recordAppend note a change of the log for the event.
+func (r *Replica) recordTruncation(to Offset) {
+	if r.cfg.Trace {
+		r.recording.changed, r.recording.truncated, r.recording.base = true, to, to
+	}
+}
+
+func (r *Replica) recordAppend(base Offset, epoch Epoch, control bool, count int64) {
+	if !r.cfg.Trace {
+		return
+	}
+	rec := &r.recording
+	if !rec.changed {
+		rec.changed, rec.base = true, base
+	}
+	rec.runs = appendRun(rec.runs, epoch, control, count)
+}
+
+func appendRun(runs []event.Run, epoch Epoch, control bool, count int64) []event.Run {
+	kind := event.Data
+	if control {
+		kind = event.LeaderChange
+	}
+	if n := len(runs); n > 0 && runs[n-1].Epoch == int32(epoch) && runs[n-1].Kind == kind {
+		runs[n-1].Count += count
+		return runs
+	}
+	return append(runs, event.Run{Epoch: int32(epoch), Kind: kind, Count: count})
+}
+
+// observed is the state in an event. The driver may add more, a digest say.
+func (r *Replica) observed() event.State {
+	return event.State{
+		Has: event.HasRole | event.HasEpoch | event.HasLeader | event.HasVoted | event.HasHighWatermark |
+			event.HasLogStart | event.HasLogEnd | event.HasLastEpoch | event.HasFlushed,
+		Role:          r.role.String(),
+		Epoch:         int32(r.epoch),
+		Leader:        int32(r.leader),
+		Voted:         int32(r.voted.ID),
+		HighWatermark: int64(r.hw),
+		LogStart:      int64(r.log.start),
+		LogEnd:        int64(r.log.end),
+		LastEpoch:     int32(r.log.lastEpoch()),
+		Flushed:       int64(r.log.flushed),
+	}
+}
+
+// messageEvent is a message as a trace shows it. The driver adds the connection
+// and the records that it reads for a Fetch response.
+func messageEvent(m *Message, correlation int32) event.Message {
+	e := event.Message{
+		Correlation: correlation,
+		Response:    m.Response,
+		Kind:        m.Kind.String(),
+		Epoch:       int32(m.Epoch),
+		Read:        m.Read,
+	}
+	if m.Response {
+		e.Leader, e.Error = int32(m.Leader), int16(m.Error)
+	}
+	switch {
+	case m.Kind == Vote:
+		e.PreVote, e.Granted = m.PreVote, m.Granted
+		e.Offset, e.LastEpoch = int64(m.Offset), int32(m.LastEpoch)
+	case m.Kind == Fetch && !m.Response:
+		e.Offset, e.LastEpoch = int64(m.Offset), int32(m.LastEpoch)
+	case m.Kind == Fetch:
+		e.Offset, e.HighWatermark = int64(m.Offset), int64(m.HighWatermark)
+		if m.Diverging.Epoch >= 0 {
+			e.Diverging = &event.EpochEnd{Epoch: int32(m.Diverging.Epoch), EndOffset: int64(m.Diverging.End)}
+		}
+		for i := range m.Batches {
+			b := &m.Batches[i]
+			e.Records = appendRun(e.Records, b.Epoch, b.Control, b.Count)
+		}
+	}
+	return e
+}

@@ -1,0 +1,146 @@
+package core
+
+// sendFetches sends a fetch if none is in flight: two would append the same
+// offsets twice. A fetch claims everything below its offset, so it waits until all
+// of that is durable (KAFKA-10533).
+func (r *Replica) sendFetches() {
+	if !r.log.settled() || r.anyBusy() {
+		return
+	}
+	if p := r.fetchTarget(); p != nil {
+		r.sendFetch(p)
+	}
+}
+
+// fetchTarget: a follower asks its leader; who has none asks a bootstrap server, and
+// so does an observer that cannot reach its leader or hears nothing new from it
+// (nobody sends BeginQuorumEpoch to an observer).
+func (r *Replica) fetchTarget() *peer {
+	if r.role == Follower {
+		leader := r.peer(r.leader)
+		if r.self >= 0 || !leader.failed && r.now < r.follow.deadline {
+			if r.ready(leader) {
+				return leader
+			}
+			return nil
+		}
+	}
+	n := 0
+	for _, id := range r.cfg.Bootstrap {
+		if r.ready(r.peer(id)) {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	pick := r.random(uint64(n))
+	for _, id := range r.cfg.Bootstrap {
+		if p := r.peer(id); r.ready(p) {
+			if pick == 0 {
+				return p
+			}
+			pick--
+		}
+	}
+	return nil
+}
+
+func (r *Replica) sendFetch(p *peer) {
+	m := Message{
+		Kind: Fetch, Offset: r.log.end, LastEpoch: r.log.lastEpoch(),
+		HighWatermark: r.hw, MaxBytes: r.cfg.MaxFetchBytes,
+	}
+	if r.role == Follower && p.id == r.leader {
+		m.MaxWait = r.cfg.MaxFetchWait // others are asked who leads, and that does not wait
+	}
+	r.request(actSendFetch, p, &m)
+}
+
+// handleFetchResponse truncates, or appends and learns the high watermark. The
+// common part has made this replica a follower if the response told it of the
+// leader. (KafkaRaftClient.handleFetchResponse)
+func (r *Replica) handleFetchResponse(in *Input, p *peer, changed bool) {
+	m := in.Message
+	if r.role != Follower || r.leader != p.id {
+		if changed {
+			r.done(actHandleFetchResponse, in)
+		} else {
+			r.backOff(r.peer(p.id))
+		}
+		return
+	}
+	r.assert(r.log.end == p.offset, "the log changed while a fetch was in flight")
+	r.assert(r.log.settled(), "a fetch was in flight while the log was not durable")
+	r.persist() // the epoch before records of it
+	switch {
+	case m.Diverging.Epoch >= 0:
+		// The high watermark of this response may lie above what still diverges
+		// (KAFKA-14704): it is not looked at.
+		if to := r.log.truncationPoint(m.Diverging); to >= 0 && to < r.log.end {
+			r.truncate(to)
+		} else {
+			r.backOff(r.peer(p.id))
+		}
+	default:
+		r.appendFetched(m)
+		r.learnHighWatermark(min(r.log.end, m.HighWatermark))
+	}
+	r.follow.fetched = true
+	r.follow.deadline = r.now + r.cfg.FetchTimeout
+	r.done(actHandleFetchResponse, in)
+}
+
+func (r *Replica) truncate(to Offset) {
+	r.assert(to >= r.hwFloor, "truncation below the high watermark")
+	r.log.cut(to)
+	r.op(OpTruncate).End = to
+	r.recordTruncation(to)
+	r.askFlush()
+	r.log.truncating, r.log.truncFlush = true, r.log.lastFlush
+}
+
+// appendFetched appends the whole batches of a response, up to the first that does
+// not fit: then the next fetch asks for it again.
+func (r *Replica) appendFetched(m *Message) {
+	base, size, n := r.log.end, 0, 0
+	last := r.log.lastEpoch()
+	for i := range m.Batches {
+		b := &m.Batches[i]
+		fits := b.Base == r.log.end && b.Count > 0 && b.End == b.Base+Offset(b.Count) &&
+			b.Epoch >= last && b.Epoch <= r.epoch && b.Size >= 0 && size+b.Size <= len(m.Records)
+		if !fits {
+			break
+		}
+		r.log.grow(b.Epoch, b.End)
+		last = b.Epoch
+		size += b.Size
+		n++
+		r.recordAppend(b.Base, b.Epoch, b.Control, b.Count)
+	}
+	if n == 0 {
+		return
+	}
+	o := r.op(OpAppendRaw)
+	o.Base, o.End, o.Raw, o.Batches = base, r.log.end, m.Records[:size], m.Batches[:n]
+	r.askFlush()
+}
+
+// learnHighWatermark raises the high watermark of a follower. One that is lower is
+// an old one.
+func (r *Replica) learnHighWatermark(hw Offset) {
+	if hw > r.hw {
+		r.hw = hw
+		r.hwFloor = max(r.hwFloor, hw)
+	}
+}
+
+// rediscovered: an observer that had lost its leader hears that it still leads, and
+// tries it again.
+func (r *Replica) rediscovered(m *Message) {
+	if r.self >= 0 || r.role != Follower || m.Leader != r.leader || m.Epoch != r.epoch {
+		return
+	}
+	r.follow.deadline = r.now + r.cfg.FetchTimeout
+	r.peer(r.leader).failed = false
+}
