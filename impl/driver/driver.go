@@ -1,0 +1,346 @@
+package driver
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/fs"
+	"github.com/quorate/quorate/impl/log"
+	"github.com/quorate/quorate/impl/quorumstate"
+	"github.com/quorate/quorate/traces/event"
+)
+
+// Config of a Driver.
+type Config struct {
+	Core        core.Config
+	Log         log.Config
+	QuorumState quorumstate.Config
+	// Incarnation numbers the process, from 1; each start has a higher one.
+	Incarnation int32
+}
+
+// Link says on which connection a message comes or goes, for the trace.
+type Link struct {
+	Conn event.Conn
+	// External: the other side is a client, not modelled as a replica.
+	External bool
+}
+
+// Hooks are what a Driver leaves to its user. They are called in the order of
+// the Ops, within Apply. An error of any stops the replica.
+//
+// A message, with its slices, is valid until the hook returns.
+type Hooks interface {
+	// Time is the timestamp of a batch to be appended, in milliseconds since 1970.
+	Time() int64
+	// RequestLink is the connection on which the next request to a peer will leave,
+	// and ResponseLink the one that was accepted under an id. They are asked for
+	// the event before the message is sent.
+	RequestLink(peer core.ReplicaID) Link
+	ResponseLink(conn core.ConnID) Link
+	// Record takes an event. When it returns, the event has reached what survives
+	// the process.
+	Record(e *event.Event) error
+	// Flush is to call [Driver.Flush], now or later, here or in another goroutine,
+	// and then to give the core InputFlushed with id and end.
+	Flush(id core.FlushID, end core.Offset) error
+	// SendRequest sends a request. One to the same peer that is not answered yet
+	// has been given up.
+	SendRequest(peer core.ReplicaID, correlation int32, m *core.Message) error
+	// SendResponse sends a response. Records of a Fetch response are filled in,
+	// Batches are not: see [TakeBatches].
+	SendResponse(conn core.ConnID, correlation int32, m *core.Message) error
+	// Complete ends a client's operation.
+	Complete(client core.ClientID, result core.Result) error
+}
+
+// Driver is the storage of one replica for one incarnation. Only Flush may be
+// called beside another method.
+type Driver struct {
+	cfg       Config
+	dir       string
+	log       *log.Log
+	recovered log.Recovered
+	store     *quorumstate.Store
+	disk      core.DiskState
+
+	node      event.Node
+	seq, step int64
+	saved     core.Election // what OpPersist wrote last
+	hasSaved  bool
+	change    event.LogChange // of the log since the last event
+	changed   bool
+	ready     bool // span holds the records of the response that comes next
+	span      log.Span
+	ids       [2][]int32
+
+	// Of the Apply that was stopped, see Unrecorded.
+	pending     []core.Op
+	pendingLink Link
+	recordedEnd int64
+	timestamp   int64
+}
+
+// Open opens log and quorum state in a directory, made if it is missing (its
+// parent must exist), and makes durable what it finds.
+func Open(fsys fs.FS, dir string, cfg Config) (*Driver, error) {
+	l, recovered, err := log.Open(fsys, dir, cfg.Log)
+	if err != nil {
+		return nil, err
+	}
+	store := quorumstate.New(fsys, path.Join(dir, quorumstate.FileName), cfg.QuorumState)
+	election, found, err := store.Load()
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	d := &Driver{
+		cfg: cfg, dir: dir, log: l, recovered: recovered, store: store,
+		node:        event.Node{ID: int32(cfg.Core.ID), Dir: cfg.Core.Directory.String()},
+		recordedEnd: l.EndOffset(),
+		disk: core.DiskState{
+			Election:    fromStored(election),
+			HasElection: found,
+			LogStart:    core.Offset(l.StartOffset()),
+			LogEnd:      core.Offset(l.EndOffset()),
+		},
+	}
+	for _, e := range l.Epochs() {
+		d.disk.Epochs = append(d.disk.Epochs, core.EpochStart{Epoch: core.Epoch(e.Epoch), Start: core.Offset(e.StartOffset)})
+	}
+	return d, nil
+}
+
+// Disk is what Open found, for core.New.
+func (d *Driver) Disk() core.DiskState { return d.disk }
+
+// Log is the log, for reading.
+func (d *Driver) Log() *log.Log { return d.log }
+
+// Recovered says what Open had to cut off the log.
+func (d *Driver) Recovered() log.Recovered { return d.recovered }
+
+// Events is how many events of this incarnation were recorded.
+func (d *Driver) Events() int64 { return d.seq }
+
+// Flush makes the log durable, as OpFlush asks.
+func (d *Driver) Flush() error { return d.log.Flush() }
+
+// Close closes the files. It flushes nothing.
+func (d *Driver) Close() error { return d.log.Close() }
+
+// Apply carries out the effects of one Step (or of core.New, then in is nil), in
+// order. link is the connection that a message of in came on. After an error
+// nothing further was carried out, and the Driver is of no use any more.
+func (d *Driver) Apply(in *core.Input, link Link, ops []core.Op, h Hooks) error {
+	d.step++
+	action := 0 // where the ops of the action in progress begin
+	for i := range ops {
+		if err := d.apply(ops, i, link, h); err != nil {
+			d.stop(ops[action:], link)
+			return fmt.Errorf("replica %d: %w", d.node.ID, err)
+		}
+		if ops[i].Kind == core.OpEvent {
+			action = i + 1
+		}
+	}
+	return nil
+}
+
+func (d *Driver) apply(ops []core.Op, i int, link Link, h Hooks) error {
+	op := &ops[i]
+	switch op.Kind {
+	case core.OpPersist:
+		return d.persist(op)
+	case core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw:
+		d.timestamp = h.Time()
+		return d.append(op)
+	case core.OpTruncate:
+		return d.truncate(op)
+	case core.OpFlush:
+		return h.Flush(op.Flush, op.End)
+	case core.OpEvent:
+		return d.record(ops, i, link, h)
+	case core.OpSendRequest:
+		return h.SendRequest(op.Peer, op.Correlation, &op.Message)
+	case core.OpSendResponse:
+		if err := d.fill(op); err != nil {
+			return err
+		}
+		d.ready = false
+		return h.SendResponse(op.Conn, op.Correlation, &op.Message)
+	case core.OpComplete:
+		return h.Complete(op.Client, op.Result)
+	}
+	return fmt.Errorf("op of unknown kind %d", op.Kind)
+}
+
+func (d *Driver) persist(op *core.Op) error {
+	e := op.Election
+	if err := d.store.Save(toStored(e)); err != nil {
+		return err
+	}
+	d.saved, d.hasSaved = e, true
+	return nil
+}
+
+func (d *Driver) append(op *core.Op) error {
+	if have := d.log.EndOffset(); have != int64(op.Base) {
+		return fmt.Errorf("append at offset %d to a log that ends at %d", op.Base, have)
+	}
+	var done log.Appended
+	var err error
+	switch op.Kind {
+	case core.OpAppendLeaderChange:
+		d.ids[0], d.ids[1] = ids(d.ids[0], op.Voters), ids(d.ids[1], op.Granting)
+		done, err = d.log.AppendLeaderChange(int32(op.Epoch), d.node.ID, d.ids[0], d.ids[1], d.timestamp)
+	case core.OpAppendData:
+		done, err = d.log.AppendData(int32(op.Epoch), op.Records, d.timestamp)
+	case core.OpAppendRaw:
+		done, err = d.log.AppendRaw(op.Raw)
+	}
+	if err != nil {
+		return err
+	}
+	if !d.changed {
+		d.changed = true
+		d.change = event.LogChange{Truncated: -1, Base: done.Base}
+	}
+	d.change.Appended = append(d.change.Appended, done.Runs...)
+	d.change.Digest = done.Digest
+	return nil
+}
+
+func ids(dst []int32, src []core.ReplicaID) []int32 {
+	dst = dst[:0]
+	for _, id := range src {
+		dst = append(dst, int32(id))
+	}
+	return dst
+}
+
+func (d *Driver) truncate(op *core.Op) error {
+	end, err := d.log.TruncateTo(int64(op.End))
+	if err != nil {
+		return err
+	}
+	if end != int64(op.End) {
+		return fmt.Errorf("truncation to offset %d cut the log to %d", op.End, end)
+	}
+	d.changed = true
+	d.change = event.LogChange{Truncated: end, Base: end, Digest: d.log.Digest()}
+	return nil
+}
+
+// fill reads the records of a Fetch response, once.
+func (d *Driver) fill(op *core.Op) error {
+	m := &op.Message
+	if op.ReadTo <= m.Offset || d.ready {
+		return nil
+	}
+	if err := d.log.Read(&d.span, int64(m.Offset), int(op.MaxBytes), int64(op.ReadTo)); err != nil {
+		return err
+	}
+	if d.span.Base != int64(m.Offset) || d.span.End <= d.span.Base {
+		return fmt.Errorf("read from offset %d up to %d gave [%d, %d)", m.Offset, op.ReadTo, d.span.Base, d.span.End)
+	}
+	m.Records = d.span.Bytes
+	d.ready = true
+	return nil
+}
+
+// record completes an event and hands it over.
+func (d *Driver) record(ops []core.Op, i int, link Link, h Hooks) error {
+	e := ops[i].Event
+	if len(e.Send) > 0 {
+		if err := d.completeSend(e, ops[i+1:], h); err != nil {
+			return err
+		}
+	}
+	if err := d.complete(e, link); err != nil {
+		return err
+	}
+	if err := h.Record(e); err != nil {
+		return err
+	}
+	d.seq++
+	d.changed, d.hasSaved = false, false
+	d.recordedEnd = e.State.LogEnd
+	return nil
+}
+
+// completeSend adds what the core does not know of a message: the connection,
+// and the records of a response.
+func (d *Driver) completeSend(e *event.Event, rest []core.Op, h Hooks) error {
+	if len(rest) == 0 || len(e.Send) != 1 {
+		return fmt.Errorf("%s: event with %d messages, and %d ops after it", e.Action, len(e.Send), len(rest))
+	}
+	m, op := &e.Send[0], &rest[0]
+	var link Link
+	switch op.Kind {
+	case core.OpSendRequest:
+		link = h.RequestLink(op.Peer)
+	case core.OpSendResponse:
+		link = h.ResponseLink(op.Conn)
+		if err := d.fill(op); err != nil {
+			return err
+		}
+		if d.ready {
+			m.Records = append(m.Records[:0], d.span.Runs...)
+		}
+	default:
+		return fmt.Errorf("%s: the send of an event does not follow it", e.Action)
+	}
+	m.Conn, m.External = link.Conn, link.External
+	return nil
+}
+
+// complete adds what the driver knows of any event.
+func (d *Driver) complete(e *event.Event, link Link) error {
+	e.Node, e.Inc, e.Seq, e.Step = d.node, d.cfg.Incarnation, d.seq+1, d.step
+	if e.Recv != nil {
+		e.Recv.Conn, e.Recv.External = link.Conn, link.External
+	}
+	e.Log = nil
+	if d.changed {
+		change := d.change
+		e.Log = &change
+	}
+	e.State.Has |= event.HasDigest
+	e.State.Digest = d.log.Digest()
+	return d.check(e)
+}
+
+// check holds what the core says against the disk: an event must not claim more
+// than there is.
+func (d *Driver) check(e *event.Event) error {
+	if have := d.log.EndOffset(); e.State.LogEnd != have {
+		return fmt.Errorf("%s: log ends at %d for the core, at %d on disk", e.Action, e.State.LogEnd, have)
+	}
+	if e.Durable == nil {
+		return nil
+	}
+	if have := d.log.FlushedEnd(); e.Durable.LogEnd > have {
+		return fmt.Errorf("%s: log is flushed up to %d for the core, up to %d on disk", e.Action, e.Durable.LogEnd, have)
+	}
+	s := d.saved
+	if e.Durable.Election && (!d.hasSaved || int32(s.Epoch) != e.State.Epoch || int32(s.Leader) != e.State.Leader || int32(s.Voted.ID) != e.State.Voted) {
+		return fmt.Errorf("%s: election of the event is not the one that was saved", e.Action)
+	}
+	return nil
+}
+
+func toStored(e core.Election) quorumstate.Election {
+	return quorumstate.Election{
+		Epoch: int32(e.Epoch), Leader: int32(e.Leader),
+		Voted: int32(e.Voted.ID), VotedDirectory: e.Voted.Directory,
+	}
+}
+
+func fromStored(e quorumstate.Election) core.Election {
+	return core.Election{
+		Epoch: core.Epoch(e.Epoch), Leader: core.ReplicaID(e.Leader),
+		Voted: core.ReplicaKey{ID: core.ReplicaID(e.Voted), Directory: e.VotedDirectory},
+	}
+}

@@ -1,0 +1,113 @@
+package driver
+
+import (
+	"fmt"
+
+	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/fs"
+	"github.com/quorate/quorate/impl/log"
+	"github.com/quorate/quorate/traces/event"
+)
+
+// stop keeps what Unrecorded needs: the ops of the action that was in progress,
+// up to its event.
+func (d *Driver) stop(ops []core.Op, link Link) {
+	d.pending, d.pendingLink = nil, link
+	for i := range ops {
+		if ops[i].Kind == core.OpEvent {
+			d.pending = ops[:i+1]
+			return
+		}
+	}
+}
+
+// Unrecorded is for a simulator. It tells of the action in which Apply was
+// stopped before its event was recorded, and which may have left something on
+// disk all the same.
+type Unrecorded struct {
+	// Event is the event as it would have been recorded, but with nothing sent.
+	Event *event.Event
+	// Election is what the action was to write; HasElection false: nothing.
+	Election    core.Election
+	HasElection bool
+}
+
+// Unrecorded returns nil if the action was to leave nothing on disk. It carries
+// the changes of the log out on scratch, which must hold the log with at least
+// all that was recorded, to learn their runs and digests.
+func (d *Driver) Unrecorded(scratch fs.FS) (*Unrecorded, error) {
+	var logOps []*core.Op
+	u := &Unrecorded{}
+	for i := range d.pending {
+		switch op := &d.pending[i]; op.Kind {
+		case core.OpPersist:
+			u.Election, u.HasElection = op.Election, true
+		case core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw, core.OpTruncate:
+			logOps = append(logOps, op)
+		case core.OpEvent:
+			e := *op.Event
+			u.Event = &e
+		}
+	}
+	if u.Event == nil || !u.HasElection && len(logOps) == 0 {
+		return nil, nil
+	}
+	copied, _, err := log.Open(scratch, d.dir, d.cfg.Log)
+	if err != nil {
+		return nil, fmt.Errorf("scratch: %w", err)
+	}
+	defer copied.Close()
+	again := &Driver{
+		cfg: d.cfg, node: d.node, seq: d.seq, step: d.step, log: copied,
+		saved: u.Election, hasSaved: u.HasElection, timestamp: d.timestamp,
+	}
+	if err := again.redo(d.recordedEnd, logOps); err != nil {
+		return nil, fmt.Errorf("scratch: %w", err)
+	}
+	u.Event.Send = nil
+	if err := again.complete(u.Event, d.pendingLink); err != nil {
+		return nil, fmt.Errorf("scratch: %w", err)
+	}
+	return u, nil
+}
+
+func (d *Driver) redo(recorded int64, ops []*core.Op) error {
+	if _, err := d.log.TruncateTo(recorded); err != nil {
+		return err
+	}
+	if err := d.log.Flush(); err != nil {
+		return err
+	}
+	if d.log.EndOffset() < recorded {
+		return d.redoCut(recorded, ops)
+	}
+	for _, op := range ops {
+		var err error
+		if op.Kind == core.OpTruncate {
+			err = d.truncate(op)
+		} else {
+			err = d.append(op)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// redoCut is for a truncation that has been carried out already.
+func (d *Driver) redoCut(recorded int64, ops []*core.Op) error {
+	if len(ops) == 0 || ops[0].Kind != core.OpTruncate {
+		return fmt.Errorf("log ends at %d, before what was recorded up to %d", d.log.EndOffset(), recorded)
+	}
+	end := int64(ops[0].End)
+	if d.log.EndOffset() < end {
+		return fmt.Errorf("log ends at %d, before the truncation to %d", d.log.EndOffset(), end)
+	}
+	if _, err := d.log.TruncateTo(end); err != nil {
+		return err
+	}
+	d.changed = true
+	d.change = event.LogChange{Truncated: end, Base: end, Digest: d.log.Digest()}
+	return nil
+}
