@@ -6,8 +6,8 @@ type ActionID uint8
 // Instance names one step: an action and its parameters, packed by the
 // specification and printed by [Info.FormatStep].
 type Instance struct {
-	Action ActionID
-	Args   uint32
+	Action ActionID `json:"action"`
+	Args   uint32   `json:"args"`
 }
 
 // Props is a set of properties, bit i for [Info.Properties][i].
@@ -55,20 +55,28 @@ type BudgetInfo struct {
 
 // Info is what the engine must know of a specification to report on it.
 type Info struct {
-	Name       string
+	Name string
+	// Constants are the parameters of the model, for a reader.
+	Constants  []Constant
 	Actions    []string
 	Properties []Property
 	// Budgets has the entry of budget 0 too, which is unused.
 	Budgets []BudgetInfo
 	// Bounds names the limits other than budgets and MaxInFlight.
 	Bounds []string
-	// Processes names the processes of a System, at most MaxProcesses.
+	// Processes names the processes; a System has at most MaxProcesses.
 	Processes []string
 	// MaxInFlight limits the messages of a System, at most MaxMessages.
 	MaxInFlight int
 	// FormatStep prints a step as a reader of the protocol would say it;
 	// nil prints the name of the action and the packed parameters.
 	FormatStep func(process int, i Instance) string
+}
+
+// Constant is a parameter of a model and its value.
+type Constant struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Spec is a transition system over states of type S: a fixed-size value
@@ -112,8 +120,8 @@ type Projector[S any] interface {
 // Field is one named part of a state. Lists of fields of two states of one
 // specification are compared by Path.
 type Field struct {
-	Path  string // as "A.role", "network.3"
-	Value string
+	Path  string `json:"path"` // as "A.role", "budget.crashes"
+	Value string `json:"value"`
 }
 
 // MaxProcesses and MaxMessages bound a System.

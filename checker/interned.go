@@ -42,8 +42,11 @@ func systemError[R, M, G comparable](info *Info) error {
 	if err := checkInfo(info); err != nil {
 		return err
 	}
-	if len(info.Processes) == 0 {
-		return fmt.Errorf("%s has no processes", info.Name)
+	if n := len(info.Processes); n == 0 || n > MaxProcesses {
+		return fmt.Errorf("%s has %d processes, at least 1 and at most %d fit", info.Name, n, MaxProcesses)
+	}
+	if n := info.MaxInFlight; n < 0 || n > MaxMessages {
+		return fmt.Errorf("%s allows %d messages in flight, the limit is %d", info.Name, n, MaxMessages)
 	}
 	for _, t := range []reflect.Type{reflect.TypeFor[R](), reflect.TypeFor[M](), reflect.TypeFor[G]()} {
 		if err := plainType(t, true); err != nil {

@@ -115,6 +115,7 @@ type Violation struct {
 type TraceStep struct {
 	// Process took the step; -1 for the environment and in the first state.
 	Process  int      `json:"process"`
+	Actor    string   `json:"actor,omitempty"`
 	Instance Instance `json:"instance"`
 	// Step is the step in words, Message the message that it took.
 	Step    string      `json:"step"`
@@ -128,6 +129,7 @@ type TraceStep struct {
 // InnerStep is a part of a step that carries out an exchange.
 type InnerStep struct {
 	Process  int      `json:"process"`
+	Actor    string   `json:"actor"`
 	Instance Instance `json:"instance"`
 	Step     string   `json:"step"`
 	Message  string   `json:"message"`

@@ -41,10 +41,12 @@ func (s *search[S]) trace(r ref) ([]TraceStep, error) {
 		if len(steps) == 0 {
 			next = TraceStep{Process: -1, Step: "initial state"}
 		} else {
+			next.Actor = s.info.processName(next.Process)
 			next.Step = s.info.stepText(next.Process, next.Instance)
 		}
 		for j := range next.Inner {
 			in := &next.Inner[j]
+			in.Actor = s.info.processName(in.Process)
 			if !in.Lost {
 				in.Step = s.info.stepText(in.Process, in.Instance)
 			}

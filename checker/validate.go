@@ -16,10 +16,6 @@ func checkInfo(info *Info) error {
 		return fmt.Errorf("%s has %d budgets, the limit is %d", info.Name, len(info.Budgets), MaxBudgets)
 	case len(info.Bounds) > budgetBit:
 		return fmt.Errorf("%s has %d bounds, the limit is %d", info.Name, len(info.Bounds), budgetBit)
-	case len(info.Processes) > MaxProcesses:
-		return fmt.Errorf("%s has %d processes, the limit is %d", info.Name, len(info.Processes), MaxProcesses)
-	case info.MaxInFlight < 0 || info.MaxInFlight > MaxMessages:
-		return fmt.Errorf("%s allows %d messages in flight, the limit is %d", info.Name, info.MaxInFlight, MaxMessages)
 	}
 	return nil
 }

@@ -76,6 +76,10 @@ func (m *Spec) Info() *checker.Info {
 			Name: "OneLeaderPerTerm", Kind: checker.Invariant,
 			Doc: "no two servers announce themselves as leader of the same term",
 		}},
+		Constants: []checker.Constant{
+			{Name: "Server", Value: fmt.Sprint(m.Servers)}, {Name: "MaxTerm", Value: fmt.Sprint(m.Terms)},
+		},
+		Processes:  []string{"s1", "s2", "s3", "s4"}[:m.Servers],
 		FormatStep: m.formatStep,
 	}
 }
@@ -227,7 +231,7 @@ func (m *Spec) formatStep(process int, i checker.Instance) string {
 	}
 }
 
-func server(i int) string { return fmt.Sprintf("s%d", i+1) }
+func server(i int) string { return fmt.Sprint("s", i+1) }
 
 func names(set uint16) string {
 	var list []string

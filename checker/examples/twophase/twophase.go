@@ -66,8 +66,14 @@ func New(managers int) (*Spec, error) {
 
 // Info implements [checker.Spec].
 func (m *Spec) Info() *checker.Info {
+	var processes []string
+	for r := range m.Managers {
+		processes = append(processes, manager(r))
+	}
 	return &checker.Info{
-		Name: fmt.Sprintf("2pc%d", m.Managers),
+		Constants: []checker.Constant{{Name: "RM", Value: fmt.Sprint(m.Managers)}},
+		Processes: processes,
+		Name:      fmt.Sprintf("2pc%d", m.Managers),
 		Actions: []string{
 			"TMRcvPrepared", "TMCommit", "TMAbort", "RMPrepare", "RMChooseToAbort", "RMRcvCommit", "RMRcvAbort",
 		},

@@ -1,0 +1,22 @@
+package checker
+
+// Runnable is a specification whose type of states does not show, so that a
+// command can list and explore any of them.
+type Runnable interface {
+	Info() *Info
+	Run(opt Options) (*Result, error)
+	Find(predicate string, opt Options) (*Result, error)
+	Graph(limit int) (*StateGraph, error)
+}
+
+// Erase makes a Runnable of a specification.
+func Erase[S any](spec Spec[S]) Runnable { return erased[S]{spec} }
+
+type erased[S any] struct{ spec Spec[S] }
+
+func (e erased[S]) Info() *Info                      { return e.spec.Info() }
+func (e erased[S]) Run(opt Options) (*Result, error) { return Run(e.spec, opt) }
+func (e erased[S]) Find(predicate string, opt Options) (*Result, error) {
+	return Find(e.spec, predicate, opt)
+}
+func (e erased[S]) Graph(limit int) (*StateGraph, error) { return Graph(e.spec, limit) }

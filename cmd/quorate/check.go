@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newCheck() *cobra.Command {
+	var f runFlags
+	var models, properties []string
+	var keepGoing, projected bool
+	cmd := &cobra.Command{
+		Use:   "check [-model NAME]... [-mutate ID] [-drop-guard Action.Guard]",
+		Short: "Explore all reachable states of models and judge their properties",
+		Long: `Explore all reachable states of the named models and judge their properties.
+Without -model: of all models, or of those that the mutation is meant for.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list, err := choose(models, f.variant())
+			if err != nil {
+				return err
+			}
+			opt := f.options(cmd)
+			opt.Properties, opt.KeepGoing, opt.Projected = properties, keepGoing, projected
+			return f.profiled(func() error {
+				return checkAll(cmd, list, &f, func(e *entry) error {
+					spec, err := e.New(f.variant())
+					if err != nil {
+						return fmt.Errorf("%s: %w", e.Name, err)
+					}
+					r, err := spec.Run(opt)
+					if err != nil {
+						return err
+					}
+					if err := writeResult(cmd.OutOrStdout(), e, f.variant(), r, f.json); err != nil {
+						return err
+					}
+					return verdict(r.Status.ExitCode())
+				}, len(models) > 0)
+			})
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringSliceVar(&models, "model", nil, "a model to explore; may be given several times")
+	cmd.Flags().StringSliceVar(&properties, "property", nil, "a property to judge; may be given several times (default: all)")
+	cmd.Flags().BoolVar(&keepGoing, "keep-going", false, "explore past violations")
+	cmd.Flags().BoolVar(&projected, "projected", false, "also count the states that differ in more than budgets")
+	return cmd
+}
+
+// checkAll checks one model after the other. The exit code is that of the worst:
+// a violation counts more than a limit.
+func checkAll(cmd *cobra.Command, list []*entry, f *runFlags, check func(*entry) error, named bool) error {
+	worst, done := verdict(exitHolds), 0
+	for _, e := range list {
+		err := check(e)
+		var v verdict
+		switch {
+		case errors.As(err, &v):
+			done++
+			if v == exitViolated || worst == exitHolds {
+				worst = v
+			}
+		case errors.Is(err, errNoVariant) && !named:
+		default:
+			return err
+		}
+		if cmd.Context().Err() != nil {
+			break
+		}
+	}
+	switch {
+	case done == 0:
+		return fmt.Errorf("no model has mutation %q and guard %q", f.mutate, f.dropGuard)
+	case worst == exitHolds:
+		return nil
+	default:
+		return worst
+	}
+}

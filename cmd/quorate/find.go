@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newFind() *cobra.Command {
+	var f runFlags
+	var model string
+	cmd := &cobra.Command{
+		Use:   "find -model NAME 'predicate'",
+		Short: "Find a shortest way to a state that satisfies a predicate",
+		Long: `Find a shortest way to a state that satisfies a predicate, which is written in
+the language of expr-lang.org. Exits with 1 if no reachable state does.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, err := lookUp(model)
+			if err != nil {
+				return err
+			}
+			spec, err := e.New(f.variant())
+			if err != nil {
+				return fmt.Errorf("%s: %w", e.Name, err)
+			}
+			return f.profiled(func() error {
+				r, err := spec.Find(args[0], f.options(cmd))
+				if err != nil {
+					return err
+				}
+				if err := writeResult(cmd.OutOrStdout(), e, f.variant(), r, f.json); err != nil {
+					return err
+				}
+				if code := r.Status.ExitCode(); code != exitHolds {
+					return verdict(code)
+				}
+				return nil
+			})
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&model, "model", "", "the model to search")
+	_ = cmd.MarkFlagRequired("model")
+	return cmd
+}

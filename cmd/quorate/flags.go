@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/pkg/profile"
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/checker"
+)
+
+// runFlags are those of every command that explores.
+type runFlags struct {
+	workers   int
+	maxStates uint64
+	maxDepth  int
+	progress  bool
+	json      bool
+	profile   string
+	mutate    string
+	dropGuard string
+}
+
+func (f *runFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.workers, "workers", 0, "goroutines that expand states (default: one for each core)")
+	flags.Uint64Var(&f.maxStates, "max-states", 0, "stop after so many distinct states, with exit code 3")
+	flags.IntVar(&f.maxDepth, "max-depth", 0, "stop after so many levels, with exit code 3")
+	flags.BoolVar(&f.progress, "progress", false, "report progress every second on standard error")
+	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each model")
+	flags.StringVar(&f.profile, "profile", "", "write a profile of the run to the working directory: cpu, mem, mutex, block, trace")
+	f.registerVariant(cmd)
+}
+
+func (f *runFlags) registerVariant(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.mutate, "mutate", "", "explore with this mutation of the protocol")
+	cmd.Flags().StringVar(&f.dropGuard, "drop-guard", "", "explore without this guard, named as Action.Guard")
+}
+
+func (f *runFlags) variant() Variant { return Variant{Mutation: f.mutate, DropGuard: f.dropGuard} }
+
+func (f *runFlags) options(cmd *cobra.Command) checker.Options {
+	o := checker.Options{
+		Context: cmd.Context(), Workers: f.workers, MaxDistinct: f.maxStates, MaxDepth: f.maxDepth,
+	}
+	if f.progress {
+		o.Progress = cmd.ErrOrStderr()
+	}
+	return o
+}
+
+// profiled runs work under the profile that was asked for.
+func (f *runFlags) profiled(work func() error) error {
+	modes := map[string]func(*profile.Profile){
+		"cpu": profile.CPUProfile, "mem": profile.MemProfile, "mutex": profile.MutexProfile,
+		"block": profile.BlockProfile, "trace": profile.TraceProfile,
+	}
+	if f.profile == "" {
+		return work()
+	}
+	mode, ok := modes[f.profile]
+	if !ok {
+		return fmt.Errorf("unknown profile %q; known: cpu, mem, mutex, block, trace", f.profile)
+	}
+	defer profile.Start(mode, profile.ProfilePath("."), profile.NoShutdownHook, profile.Quiet).Stop()
+	return work()
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/checker"
+)
+
+func newGraph() *cobra.Command {
+	var f runFlags
+	var model, format string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "graph -model NAME -format dot|json",
+		Short: "Write the reachable states of a small model as a graph",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if format != "dot" && format != "json" {
+				return fmt.Errorf("unknown format %q; known: dot, json", format)
+			}
+			e, err := lookUp(model)
+			if err != nil {
+				return err
+			}
+			spec, err := e.New(f.variant())
+			if err != nil {
+				return fmt.Errorf("%s: %w", e.Name, err)
+			}
+			g, err := spec.Graph(limit)
+			if errors.Is(err, checker.ErrTooManyStates) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "quorate: %v\n", err)
+				return verdict(exitLimit)
+			}
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(g)
+			}
+			text, err := g.DOT()
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(append(text, '\n'))
+			return err
+		},
+	}
+	f.registerVariant(cmd)
+	cmd.Flags().StringVar(&model, "model", "", "the model to write")
+	cmd.Flags().StringVar(&format, "format", "dot", "dot or json")
+	cmd.Flags().IntVar(&limit, "max-states", 10_000, "refuse models with more states")
+	_ = cmd.MarkFlagRequired("model")
+	return cmd
+}
