@@ -64,6 +64,16 @@ func (d *Double) Crash(keep Chooser) *Double {
 	return &Double{root: d.root.crash(keep, map[*node]*node{})}
 }
 
+// Restart gives the disk to a new process after the one that used it died (see
+// [Crash]) while the machine lived: everything is still seen, and what was not
+// flushed still is not. Faults are cleared, counters go on.
+func (d *Double) Restart() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dead, d.full = false, false
+	d.fault, d.rfault = nil, nil
+}
+
 // crash copies what survives. Names first, in the order of their changes, then
 // what they lead to, sorted. Memo, because a name and its successor by an
 // unflushed rename may lead to one file.

@@ -1,7 +1,6 @@
 package log
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -35,7 +34,8 @@ type Recovered struct {
 //   - in any segment but the last, since a segment is flushed before the next one
 //     is started;
 //   - below the recovery point, since all of that was flushed (this is also how
-//     missing segments show);
+//     missing segments show, and epochs that are not those of
+//     leader-epoch-checkpoint: the checksum of a batch does not cover its epoch);
 //   - where a valid batch with a fitting offset follows, unless whole sectors of
 //     zeros before it show writes that never reached the disk: a crash may lose
 //     the first of two writes and keep the second.
@@ -71,10 +71,13 @@ func (l *Log) open() (Recovered, error) {
 	if err != nil {
 		return Recovered{}, err
 	}
+	if err := l.checkEpochs(); err != nil {
+		return Recovered{}, err
+	}
 	if err := l.repair(found); err != nil {
 		return Recovered{}, err
 	}
-	return found, l.openDerived()
+	return found, l.writeDerived()
 }
 
 // makeDir makes the directory if it is missing and lists it.
@@ -212,26 +215,4 @@ func (l *Log) rewriteTail(seg *segment) error {
 		pos += int64(len(chunk))
 	}
 	return nil
-}
-
-// openDerived brings the files that follow from the batches up to date.
-func (l *Log) openDerived() error {
-	name := path.Join(l.dir, epochFile)
-	want := renderEpochs(l.epochs)
-	have, err := fs.ReadFile(l.fsys, name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err != nil || !bytes.Equal(have, want) {
-		if err := fs.WriteFile(l.fsys, name, want); err != nil {
-			return err
-		}
-	}
-	l.newEpochs = false
-	if err := fs.WriteFile(l.fsys, l.point.name, renderPoint(l.end)); err != nil {
-		return err
-	}
-	l.point.offset = l.end
-	l.point.file, err = l.fsys.Open(l.point.name)
-	return err
 }

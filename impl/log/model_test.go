@@ -1,0 +1,347 @@
+package log
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/quorate/quorate/impl/fs"
+	"github.com/quorate/quorate/traces/event"
+	"github.com/stretchr/testify/require"
+)
+
+const testDir = "topic-0"
+
+// model is what a log must be, as a list of batches.
+type model struct {
+	batches []Batch
+	// flushed: at least so many of durable survive a crash; more survive in order.
+	durable []Batch
+	flushed int
+	pending bool // a truncation is not flushed
+}
+
+func (m *model) end() int64 { return endOf(m.batches) }
+
+func endOf(batches []Batch) int64 {
+	if len(batches) == 0 {
+		return 0
+	}
+	return batches[len(batches)-1].End
+}
+
+func (m *model) epoch() int32 {
+	if len(m.batches) == 0 {
+		return 0
+	}
+	return m.batches[len(m.batches)-1].Epoch
+}
+
+// script is a list of operations on a log. Each returns an error of the log.
+type step func(l *Log, m *model) error
+
+func raw(t testing.TB, b []byte) Batch {
+	it := NewBatches(b)
+	require.True(t, it.Next(), "%v", it.Err())
+	return it.Batch()
+}
+
+// add notes batches that an append is about to write: from now on they may be on
+// disk.
+func (m *model) add(batches ...Batch) {
+	m.batches = append(m.batches[:len(m.batches):len(m.batches)], batches...)
+	m.durable = m.batches
+}
+
+func data(t testing.TB, epoch int32, sizes ...int) step {
+	return func(l *Log, m *model) error {
+		var values [][]byte
+		for i, n := range sizes {
+			values = append(values, bytes.Repeat([]byte{byte('a' + i)}, n))
+		}
+		if m.pending {
+			_, err := l.AppendData(epoch, values, 9)
+			require.ErrorIs(t, err, ErrNotFlushed)
+			return nil
+		}
+		b := raw(t, AppendDataBatch(nil, m.end(), epoch, values, 9))
+		m.add(b)
+		done, err := l.AppendData(epoch, values, 9)
+		return checkAppended(t, done, err, []Batch{b})
+	}
+}
+
+func change(t testing.TB, epoch int32) step {
+	return func(l *Log, m *model) error {
+		c := LeaderChange{Leader: epoch, Voters: []int32{1, 2, 3}, Granting: []int32{1, 2}}
+		if m.pending {
+			_, err := l.AppendLeaderChange(epoch, c.Leader, c.Voters, c.Granting, 9)
+			require.ErrorIs(t, err, ErrNotFlushed)
+			return nil
+		}
+		b := raw(t, AppendLeaderChangeBatch(nil, m.end(), epoch, c, 9))
+		m.add(b)
+		done, err := l.AppendLeaderChange(epoch, c.Leader, c.Voters, c.Granting, 9)
+		return checkAppended(t, done, err, []Batch{b})
+	}
+}
+
+// fetched appends several batches at once, one for each size.
+func fetched(t testing.TB, epoch int32, sizes ...int) step {
+	return func(l *Log, m *model) error {
+		var all []byte
+		var batches []Batch
+		end := m.end()
+		for i, n := range sizes {
+			b := raw(t, AppendDataBatch(nil, end, epoch, [][]byte{bytes.Repeat([]byte{byte('A' + i)}, n), {1}}, 9))
+			all, batches, end = append(all, b.Bytes...), append(batches, b), b.End
+		}
+		if m.pending {
+			_, err := l.AppendRaw(all)
+			require.ErrorIs(t, err, ErrNotFlushed)
+			return nil
+		}
+		m.add(batches...)
+		done, err := l.AppendRaw(all)
+		return checkAppended(t, done, err, batches)
+	}
+}
+
+func checkAppended(t testing.TB, done Appended, err error, batches []Batch) error {
+	if err == nil {
+		require.Equal(t, batches[0].Base, done.Base)
+		require.Equal(t, endOf(batches), done.End)
+		require.Equal(t, runsOf(batches), done.Runs)
+	}
+	return err
+}
+
+func runsOf(batches []Batch) (runs []event.Run) {
+	for _, b := range batches {
+		runs = appendRun(runs, b.Run())
+	}
+	return runs
+}
+
+func flush(l *Log, m *model) error {
+	err := l.Flush()
+	if err == nil {
+		m.durable, m.flushed, m.pending = m.batches, len(m.batches), false
+	}
+	return err
+}
+
+// truncate cuts to so many offsets before the end.
+func truncate(t testing.TB, back int64) step {
+	return func(l *Log, m *model) error {
+		to := max(m.end()-back, 0)
+		kept := len(m.batches)
+		for kept > 0 && m.batches[kept-1].End > to {
+			kept--
+		}
+		if kept < len(m.batches) {
+			m.pending = true
+		}
+		m.batches = m.batches[:kept]
+		m.flushed = min(m.flushed, kept)
+		end, err := l.TruncateTo(to)
+		if err == nil {
+			require.Equal(t, m.end(), end)
+		}
+		return err
+	}
+}
+
+// check compares every observation with what the model says.
+func (m *model) check(t testing.TB, l *Log) {
+	require.NoError(t, l.Err())
+	require.Equal(t, m.end(), l.EndOffset())
+	require.Equal(t, m.epoch(), l.LastEpoch())
+	require.Equal(t, endOf(m.batches[:m.flushed]) <= l.FlushedEnd(), true)
+	require.LessOrEqual(t, l.FlushedEnd(), l.EndOffset())
+	digest, epochs := uint64(0), []EpochStart(nil)
+	for i, b := range m.batches {
+		have, ok := l.DigestAt(b.Base)
+		require.True(t, ok)
+		require.Equal(t, digest, have)
+		_, ok = l.DigestAt(b.Base + 1)
+		require.Equal(t, b.End == b.Base+1, ok)
+		digest = chain(digest, b.Bytes)
+		if i == 0 || b.Epoch > m.batches[i-1].Epoch {
+			epochs = append(epochs, EpochStart{b.Epoch, b.Base})
+		}
+	}
+	require.Equal(t, digest, l.Digest())
+	require.Equal(t, epochs, l.Epochs())
+	for epoch := int32(0); epoch <= m.epoch()+1; epoch++ {
+		require.Equal(t, m.endOffsetForEpoch(epoch), l.EndOffsetForEpoch(epoch))
+	}
+	m.checkReads(t, l)
+}
+
+func (m *model) endOffsetForEpoch(epoch int32) event.EpochEnd {
+	e := event.EpochEnd{Epoch: m.epoch(), EndOffset: m.end()}
+	for i := len(m.batches) - 1; i >= 0 && m.batches[i].Epoch > epoch; i-- {
+		e = event.EpochEnd{Epoch: epoch, EndOffset: m.batches[i].Base}
+		if i > 0 {
+			e.Epoch = m.batches[i-1].Epoch
+		}
+	}
+	return e
+}
+
+func (m *model) checkReads(t testing.TB, l *Log) {
+	var span Span
+	var all []byte
+	for from := int64(0); from < m.end(); from = span.End {
+		require.NoError(t, l.Read(&span, from, 600, m.end()))
+		require.Equal(t, from, span.Base)
+		require.Greater(t, span.End, from)
+		all = append(all, span.Bytes...)
+	}
+	var want []byte
+	for _, b := range m.batches {
+		want = append(want, b.Bytes...)
+	}
+	require.True(t, bytes.Equal(want, all))
+	for _, b := range m.batches {
+		require.NoError(t, l.Read(&span, b.End-1, 0, b.End)) // within the batch: the whole of it
+		require.Equal(t, Span{Bytes: b.Bytes, Base: b.Base, End: b.End, Runs: []event.Run{b.Run()}}, span)
+		require.NoError(t, l.Read(&span, b.Base, 1<<20, b.End-1))
+		require.Empty(t, span.Bytes)
+	}
+}
+
+// run opens a log and does the steps until one fails.
+func run(t testing.TB, d *fs.Double, cfg Config, steps []step, checked bool) (m model, err error) {
+	l, _, err := Open(d, testDir, cfg)
+	if err != nil {
+		return m, err
+	}
+	defer l.Close()
+	for _, s := range steps {
+		if err := s(l, &m); err != nil {
+			// It fails for ever, with the same error.
+			require.ErrorIs(t, err, ErrFailed)
+			require.Equal(t, err, l.Flush())
+			_, again := l.AppendData(99, [][]byte{{1}}, 0)
+			require.Equal(t, err, again)
+			_, again = l.TruncateTo(0)
+			require.Equal(t, err, again)
+			require.Equal(t, err, l.Read(&Span{}, 0, 1, 1))
+			return m, err
+		}
+		if checked {
+			m.check(t, l)
+		}
+	}
+	return m, nil
+}
+
+// recover opens a log after a crash and says which of the model's batches it
+// found: all that were flushed, and of the others some, in order.
+func (m *model) recover(t testing.TB, d *fs.Double, cfg Config) (*Log, model) {
+	l, found, err := Open(d, testDir, cfg)
+	require.NoError(t, err)
+	require.Equal(t, l.EndOffset(), found.End)
+	n := 0
+	for n < len(m.durable) && m.durable[n].End <= found.End {
+		n++
+	}
+	require.GreaterOrEqual(t, n, m.flushed, "lost a flushed batch: %+v", found)
+	after := model{batches: m.durable[:n], durable: m.durable[:n], flushed: n}
+	after.check(t, l)
+	return l, after
+}
+
+// randomScript is a list of steps that depends only on the seed.
+func randomScript(t testing.TB, seed uint64, n int) (steps []step) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	epoch := int32(1)
+	size := func() int { return []int{1, 20, 200, 470, 520, 1100}[r.IntN(6)] }
+	for range n {
+		switch r.IntN(10) {
+		case 0:
+			epoch++
+			steps = append(steps, change(t, epoch))
+		case 1, 2:
+			steps = append(steps, data(t, epoch, size()))
+		case 3:
+			steps = append(steps, data(t, epoch, size(), size()))
+		case 4, 5:
+			steps = append(steps, fetched(t, epoch, size(), size(), size()))
+		case 6:
+			steps = append(steps, truncate(t, int64(r.IntN(6))))
+		case 7:
+			steps = append(steps, truncate(t, int64(r.IntN(3))), flush)
+		default:
+			steps = append(steps, flush)
+		}
+	}
+	return steps
+}
+
+var testConfigs = []Config{
+	{SegmentBytes: 2000, RecoveryPointBytes: 1},
+	{SegmentBytes: 2000},
+	{SegmentBytes: 1 << 20, RecoveryPointBytes: 1500},
+}
+
+func TestModel(t *testing.T) {
+	for seed := range uint64(40) {
+		d := fs.NewDouble()
+		cfg := testConfigs[seed%3]
+		m, err := run(t, d, cfg, randomScript(t, seed, 60), true)
+		require.NoError(t, err)
+		l, _, err := Open(d, testDir, cfg)
+		require.NoError(t, err)
+		m.check(t, l)
+		require.NoError(t, l.Close())
+	}
+}
+
+// TestOS runs a script on a real disk and on the double, and compares the files.
+func TestOS(t *testing.T) {
+	real := t.TempDir()
+	double := fs.NewDouble()
+	var m [2]model
+	for i, c := range []struct {
+		fsys fs.FS
+		dir  string
+	}{{fs.OS{}, real + "/" + testDir}, {double, testDir}} {
+		l, _, err := Open(c.fsys, c.dir, testConfigs[0])
+		require.NoError(t, err)
+		for _, s := range randomScript(t, 7, 100) {
+			require.NoError(t, s(l, &m[i]))
+		}
+		m[i].check(t, l)
+		require.NoError(t, l.Close())
+		require.ErrorIs(t, l.Flush(), ErrClosed)
+		l, _, err = Open(c.fsys, c.dir, testConfigs[0])
+		require.NoError(t, err)
+		m[i].check(t, l)
+		require.NoError(t, l.Close())
+	}
+	a, err := files(fs.OS{}, real+"/"+testDir)
+	require.NoError(t, err)
+	b, err := files(double, testDir)
+	require.NoError(t, err)
+	require.Equal(t, b, a)
+}
+
+// files returns the content of all files in a directory.
+func files(fsys fs.FS, dir string) (map[string]string, error) {
+	names, err := fsys.List(dir)
+	all := map[string]string{}
+	for _, name := range names {
+		b, err2 := fs.ReadFile(fsys, dir+"/"+name)
+		all[name], err = string(b), errors.Join(err, err2)
+	}
+	return all, err
+}
+
+func (m *model) String() string {
+	return fmt.Sprintf("end %d, flushed %d of %d batches", m.end(), m.flushed, len(m.durable))
+}

@@ -1,0 +1,125 @@
+package log
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/quorate/quorate/impl/fs"
+	"github.com/stretchr/testify/require"
+)
+
+// sweepScript has every kind of operation: batches that end within and at the
+// edge of sectors, rolls, truncations within a segment and over several.
+func sweepScript(t testing.TB) []step {
+	return []step{
+		change(t, 1), flush,
+		data(t, 1, 20), data(t, 1, 700), data(t, 1, 30), flush,
+		fetched(t, 1, 600, 20, 600), flush, // rolls
+		change(t, 3), data(t, 3, 100), truncate(t, 1), data(t, 3, 1), flush,
+		data(t, 3, 900), data(t, 3, 900), data(t, 3, 40), // rolls with nothing flushed
+		truncate(t, 1), flush,
+		change(t, 4), data(t, 4, 1100), flush,
+		truncate(t, 8), truncate(t, 1), change(t, 5), flush, // over segments
+		change(t, 6), data(t, 6, 450, 450), data(t, 6, 300), flush,
+		data(t, 6, 30), data(t, 6, 1200), data(t, 6, 40),
+	}
+}
+
+type named struct {
+	name string
+	keep fs.Chooser
+}
+
+// choices are ways for a crash to keep what was not flushed when the disk had
+// begun n operations.
+func choices(n, random int) (all []named) {
+	all = append(all, named{"all", fs.KeepAll}, named{"none", fs.KeepNone})
+	for k := max(1, n-8); k <= n; k++ {
+		all = append(all,
+			named{fmt.Sprint("below ", k), fs.KeepBelow(k)},
+			named{fmt.Sprint("lose ", k), fs.LoseOnly(k)},
+			named{fmt.Sprint("only ", k), fs.KeepOnly(k)})
+	}
+	for seed := range random {
+		all = append(all, named{fmt.Sprint("seed ", seed), fs.KeepRandom(uint64(n*1000 + seed))})
+	}
+	return all
+}
+
+// sweep makes each operation of the script fail in turn, restarts in many ways
+// and checks what is found. It returns how many points and crashes.
+func sweep(t *testing.T, cfg Config, steps []step, fault fs.Fault, random int) (points, crashes int) {
+	clean := fs.NewDouble()
+	_, err := run(t, clean, cfg, steps, false)
+	require.NoError(t, err)
+	for k := 1; k <= clean.Ops(); k++ {
+		d := fs.NewDouble()
+		d.FailAt(k, fault)
+		m, err := run(t, d, cfg, steps, false)
+		if err == nil {
+			continue // the fault does not apply to this operation
+		}
+		points++
+		for _, c := range choices(d.Ops(), random) {
+			crashes++
+			ok := t.Run(fmt.Sprintf("fault %d at %d, keep %s", fault, k, c.name), func(t *testing.T) {
+				restart(t, m, d.Crash(c.keep), cfg)
+			})
+			if !ok {
+				return points, crashes
+			}
+		}
+		// The process died, the machine did not: what Open found is durable.
+		d.Restart()
+		ok := t.Run(fmt.Sprintf("fault %d at %d, process restarts", fault, k), func(t *testing.T) {
+			l, after := m.recover(t, d, cfg)
+			l.Close()
+			restart(t, after, d.Crash(fs.KeepNone), cfg)
+		})
+		if !ok {
+			return points, crashes
+		}
+	}
+	return points, crashes
+}
+
+// restart opens the log after a crash, lets it live on, and crashes again.
+func restart(t *testing.T, m model, d *fs.Double, cfg Config) {
+	l, after := m.recover(t, d, cfg)
+	again := d.Crash(fs.KeepNone) // all that Open kept is durable
+	l2, _ := after.recover(t, again, cfg)
+	require.NoError(t, l2.Close())
+	for _, s := range []step{data(t, 9, 30), change(t, 10), flush, truncate(t, 1), flush, data(t, 11, 300), flush} {
+		require.NoError(t, s(l, &after))
+	}
+	after.check(t, l)
+	require.NoError(t, l.Close())
+	checkpoint, err := fs.ReadFile(d.Crash(fs.KeepNone), testDir+"/"+epochFile)
+	require.NoError(t, err)
+	require.Equal(t, string(renderEpochs(l.Epochs())), string(checkpoint))
+	l, _ = after.recover(t, d.Crash(fs.KeepNone), cfg)
+	require.NoError(t, l.Close())
+}
+
+func TestCrashSweep(t *testing.T) {
+	for _, cfg := range testConfigs {
+		points, crashes := sweep(t, cfg, sweepScript(t), fs.Crash, 12)
+		t.Logf("%+v: %d crash points, %d crashes", cfg, points, crashes)
+	}
+}
+
+func TestCrashSweepRandomScripts(t *testing.T) {
+	points, crashes := 0, 0
+	for seed := range uint64(6) {
+		p, c := sweep(t, testConfigs[seed%3], randomScript(t, 100+seed, 30), fs.Crash, 4)
+		points, crashes = points+p, crashes+c
+	}
+	t.Logf("%d crash points, %d crashes", points, crashes)
+}
+
+func TestFailureSweep(t *testing.T) {
+	for _, fault := range []fs.Fault{fs.Error, fs.TornWrite, fs.DiskFull} {
+		points, crashes := sweep(t, testConfigs[fault%3], sweepScript(t), fault, 4)
+		t.Logf("fault %d: %d points, %d crashes", fault, points, crashes)
+	}
+}
