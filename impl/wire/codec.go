@@ -1,0 +1,163 @@
+package wire
+
+import (
+	"github.com/quorate/quorate/impl/core"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// API is a Kafka API key.
+type API int16
+
+// APIs that a replica serves.
+const (
+	Fetch            API = 1
+	ApiVersions      API = 18
+	Vote             API = 52
+	BeginQuorumEpoch API = 53
+	EndQuorumEpoch   API = 54
+)
+
+// Error codes that are answered here and never seen by the core.
+const (
+	UnknownTopicOrPartition core.ErrorCode = 3
+	InconsistentClusterID   core.ErrorCode = 104
+	UnknownTopicID          core.ErrorCode = 100
+)
+
+// The partition that a quorum replicates.
+const topicName = "__cluster_metadata"
+
+// topicID is AAAAAAAAAAAAAAAAAAAAAQ, the id that Kafka reserves for the topic.
+var topicID = [16]byte{15: 1}
+
+// Endpoint is where a replica can be reached, on the listener of the quorum.
+type Endpoint struct {
+	Host string
+	Port uint16
+}
+
+// Codec turns messages into frames and back. All replicas of a quorum have equal
+// ones, but for Self and, during an upgrade, the versions. It is safe for
+// concurrent use while nothing is changed.
+type Codec struct {
+	// ClusterID is stated in requests and compared with that of requests received,
+	// unless one of them states none. Empty: none.
+	ClusterID string
+	// PreVote: Vote up to version 2. Without it Vote is what it was before Kafka 4.0.
+	PreVote bool
+	// MaxFetch is the highest version of Fetch: 17, or 18 where a follower states its
+	// high watermark and is told of a higher one at once (KIP-1166). 0: 18.
+	MaxFetch int16
+
+	// Self is the replica that answers, and Endpoints are where replicas can be
+	// reached. Those of the leader are named in responses.
+	Self      core.ReplicaID
+	Endpoints map[core.ReplicaID]Endpoint
+	// Listener is the name of the listener of the quorum (controller.listener.names);
+	// it must be the same at all replicas. Empty: CONTROLLER.
+	Listener string
+}
+
+// Versions is a range of versions of an API. The zero value is none.
+type Versions struct {
+	Min, Max int16
+	OK       bool
+}
+
+// Supported returns the versions of an API that are sent and accepted.
+func (c *Codec) Supported(api API) Versions {
+	switch api {
+	case ApiVersions:
+		return Versions{0, 4, true}
+	case Fetch:
+		if c.MaxFetch != 0 {
+			return Versions{13, c.MaxFetch, true}
+		}
+		return Versions{13, 18, true}
+	case Vote:
+		if c.PreVote {
+			return Versions{0, 2, true}
+		}
+		return Versions{0, 1, true}
+	case BeginQuorumEpoch, EndQuorumEpoch:
+		return Versions{1, 1, true}
+	}
+	return Versions{}
+}
+
+// served are the APIs in the order in which they are listed.
+var served = [...]API{Fetch, ApiVersions, Vote, BeginQuorumEpoch, EndQuorumEpoch}
+
+func (v Versions) has(version int16) bool { return v.OK && version >= v.Min && version <= v.Max }
+
+// Negotiated are the versions that both ends of a connection understand.
+type Negotiated map[API]int16
+
+// Version returns the version of the API to use, false if there is none.
+func (n Negotiated) Version(api API) (int16, bool) {
+	v, ok := n[api]
+	return v, ok
+}
+
+// Newest are the newest versions of this end, for use where the other end is known
+// to be the same.
+func (c *Codec) Newest() Negotiated {
+	n := make(Negotiated, len(served))
+	for _, api := range served {
+		n[api] = c.Supported(api).Max
+	}
+	return n
+}
+
+func apiOf(kind core.MessageKind) API {
+	switch kind {
+	case core.Vote:
+		return Vote
+	case core.BeginQuorumEpoch:
+		return BeginQuorumEpoch
+	case core.EndQuorumEpoch:
+		return EndQuorumEpoch
+	case core.Fetch:
+		return Fetch
+	}
+	return -1
+}
+
+func kindOf(api API) core.MessageKind {
+	switch api {
+	case Vote:
+		return core.Vote
+	case BeginQuorumEpoch:
+		return core.BeginQuorumEpoch
+	case EndQuorumEpoch:
+		return core.EndQuorumEpoch
+	case Fetch:
+		return core.Fetch
+	}
+	return 0
+}
+
+func (c *Codec) clusterID() *string {
+	if c.ClusterID == "" {
+		return nil
+	}
+	return kmsg.StringPtr(c.ClusterID)
+}
+
+func (c *Codec) inconsistent(id *string) bool {
+	return id != nil && c.ClusterID != "" && *id != c.ClusterID
+}
+
+func (c *Codec) listener() string {
+	if c.Listener == "" {
+		return "CONTROLLER"
+	}
+	return c.Listener
+}
+
+func replicaKey(id int32, directory [16]byte) core.ReplicaKey {
+	if id < 0 {
+		return core.NoKey
+	}
+	return core.ReplicaKey{ID: core.ReplicaID(id), Directory: directory}
+}
