@@ -3,7 +3,6 @@ package log
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -17,8 +16,8 @@ const testDir = "topic-0"
 // model is what a log must be, as a list of batches.
 type model struct {
 	batches []Batch
-	// flushed: at least so many of durable survive a crash; more survive in order.
-	durable []Batch
+	// A crash leaves the first n of written, where n is at least flushed.
+	written []Batch
 	flushed int
 	pending bool // a truncation is not flushed
 }
@@ -39,7 +38,7 @@ func (m *model) epoch() int32 {
 	return m.batches[len(m.batches)-1].Epoch
 }
 
-// script is a list of operations on a log. Each returns an error of the log.
+// step is one operation on a log and its model. It returns the log's error.
 type step func(l *Log, m *model) error
 
 func raw(t testing.TB, b []byte) Batch {
@@ -52,7 +51,7 @@ func raw(t testing.TB, b []byte) Batch {
 // disk.
 func (m *model) add(batches ...Batch) {
 	m.batches = append(m.batches[:len(m.batches):len(m.batches)], batches...)
-	m.durable = m.batches
+	m.written = m.batches
 }
 
 func data(t testing.TB, epoch int32, sizes ...int) step {
@@ -128,7 +127,7 @@ func runsOf(batches []Batch) (runs []event.Run) {
 func flush(l *Log, m *model) error {
 	err := l.Flush()
 	if err == nil {
-		m.durable, m.flushed, m.pending = m.batches, len(m.batches), false
+		m.written, m.flushed, m.pending = m.batches, len(m.batches), false
 	}
 	return err
 }
@@ -154,29 +153,37 @@ func truncate(t testing.TB, back int64) step {
 	}
 }
 
+// same is require.Equal for sweeps: it costs nothing where it holds.
+func same[T comparable](t testing.TB, want, have T) {
+	if want != have {
+		t.Helper()
+		require.Equal(t, want, have)
+	}
+}
+
 // check compares every observation with what the model says.
 func (m *model) check(t testing.TB, l *Log) {
 	require.NoError(t, l.Err())
-	require.Equal(t, m.end(), l.EndOffset())
-	require.Equal(t, m.epoch(), l.LastEpoch())
-	require.Equal(t, endOf(m.batches[:m.flushed]) <= l.FlushedEnd(), true)
-	require.LessOrEqual(t, l.FlushedEnd(), l.EndOffset())
+	same(t, m.end(), l.EndOffset())
+	same(t, m.epoch(), l.LastEpoch())
+	same(t, true, endOf(m.batches[:m.flushed]) <= l.FlushedEnd())
+	same(t, true, l.FlushedEnd() <= l.EndOffset())
 	digest, epochs := uint64(0), []EpochStart(nil)
 	for i, b := range m.batches {
 		have, ok := l.DigestAt(b.Base)
-		require.True(t, ok)
-		require.Equal(t, digest, have)
+		same(t, true, ok)
+		same(t, digest, have)
 		_, ok = l.DigestAt(b.Base + 1)
-		require.Equal(t, b.End == b.Base+1, ok)
+		same(t, b.End == b.Base+1, ok)
 		digest = chain(digest, b.Bytes)
 		if i == 0 || b.Epoch > m.batches[i-1].Epoch {
 			epochs = append(epochs, EpochStart{b.Epoch, b.Base})
 		}
 	}
-	require.Equal(t, digest, l.Digest())
+	same(t, digest, l.Digest())
 	require.Equal(t, epochs, l.Epochs())
 	for epoch := int32(0); epoch <= m.epoch()+1; epoch++ {
-		require.Equal(t, m.endOffsetForEpoch(epoch), l.EndOffsetForEpoch(epoch))
+		same(t, m.endOffsetForEpoch(epoch), l.EndOffsetForEpoch(epoch))
 	}
 	m.checkReads(t, l)
 }
@@ -194,24 +201,24 @@ func (m *model) endOffsetForEpoch(epoch int32) event.EpochEnd {
 
 func (m *model) checkReads(t testing.TB, l *Log) {
 	var span Span
-	var all []byte
+	var all, want []byte
 	for from := int64(0); from < m.end(); from = span.End {
-		require.NoError(t, l.Read(&span, from, 600, m.end()))
-		require.Equal(t, from, span.Base)
-		require.Greater(t, span.End, from)
+		same(t, nil, l.Read(&span, from, 600, m.end()))
+		same(t, from, span.Base)
+		same(t, true, span.End > from)
 		all = append(all, span.Bytes...)
 	}
-	var want []byte
 	for _, b := range m.batches {
 		want = append(want, b.Bytes...)
+		same(t, nil, l.Read(&span, b.End-1, 0, b.End)) // within the batch: the whole of it
+		same(t, true, bytes.Equal(b.Bytes, span.Bytes))
+		same(t, [2]int64{b.Base, b.End}, [2]int64{span.Base, span.End})
+		same(t, 1, len(span.Runs))
+		same(t, b.Run(), span.Runs[0])
+		same(t, nil, l.Read(&span, b.Base, 1<<20, b.End-1))
+		same(t, 0, len(span.Bytes))
 	}
-	require.True(t, bytes.Equal(want, all))
-	for _, b := range m.batches {
-		require.NoError(t, l.Read(&span, b.End-1, 0, b.End)) // within the batch: the whole of it
-		require.Equal(t, Span{Bytes: b.Bytes, Base: b.Base, End: b.End, Runs: []event.Run{b.Run()}}, span)
-		require.NoError(t, l.Read(&span, b.Base, 1<<20, b.End-1))
-		require.Empty(t, span.Bytes)
-	}
+	same(t, true, bytes.Equal(want, all))
 }
 
 // run opens a log and does the steps until one fails.
@@ -247,11 +254,11 @@ func (m *model) recover(t testing.TB, d *fs.Double, cfg Config) (*Log, model) {
 	require.NoError(t, err)
 	require.Equal(t, l.EndOffset(), found.End)
 	n := 0
-	for n < len(m.durable) && m.durable[n].End <= found.End {
+	for n < len(m.written) && m.written[n].End <= found.End {
 		n++
 	}
 	require.GreaterOrEqual(t, n, m.flushed, "lost a flushed batch: %+v", found)
-	after := model{batches: m.durable[:n], durable: m.durable[:n], flushed: n}
+	after := model{batches: m.written[:n], written: m.written[:n], flushed: n}
 	after.check(t, l)
 	return l, after
 }
@@ -340,8 +347,4 @@ func files(fsys fs.FS, dir string) (map[string]string, error) {
 		all[name], err = string(b), errors.Join(err, err2)
 	}
 	return all, err
-}
-
-func (m *model) String() string {
-	return fmt.Sprintf("end %d, flushed %d of %d batches", m.end(), m.flushed, len(m.durable))
 }

@@ -49,6 +49,12 @@ func choices(n, random int) (all []named) {
 // sweep makes each operation of the script fail in turn, restarts in many ways
 // and checks what is found. It returns how many points and crashes.
 func sweep(t *testing.T, cfg Config, steps []step, fault fs.Fault, random int) (points, crashes int) {
+	where := "without a fault"
+	defer func() {
+		if t.Failed() {
+			t.Logf("%+v: %s", cfg, where)
+		}
+	}()
 	clean := fs.NewDouble()
 	_, err := run(t, clean, cfg, steps, false)
 	require.NoError(t, err)
@@ -62,23 +68,15 @@ func sweep(t *testing.T, cfg Config, steps []step, fault fs.Fault, random int) (
 		points++
 		for _, c := range choices(d.Ops(), random) {
 			crashes++
-			ok := t.Run(fmt.Sprintf("fault %d at %d, keep %s", fault, k, c.name), func(t *testing.T) {
-				restart(t, m, d.Crash(c.keep), cfg)
-			})
-			if !ok {
-				return points, crashes
-			}
+			where = fmt.Sprintf("fault %d at %d of %d, keep %s", fault, k, clean.Ops(), c.name)
+			restart(t, m, d.Crash(c.keep), cfg)
 		}
 		// The process died, the machine did not: what Open found is durable.
 		d.Restart()
-		ok := t.Run(fmt.Sprintf("fault %d at %d, process restarts", fault, k), func(t *testing.T) {
-			l, after := m.recover(t, d, cfg)
-			l.Close()
-			restart(t, after, d.Crash(fs.KeepNone), cfg)
-		})
-		if !ok {
-			return points, crashes
-		}
+		where = fmt.Sprintf("fault %d at %d of %d, process restarts", fault, k, clean.Ops())
+		l, after := m.recover(t, d, cfg)
+		require.NoError(t, l.Close())
+		restart(t, after, d.Crash(fs.KeepNone), cfg)
 	}
 	return points, crashes
 }
