@@ -27,6 +27,7 @@ type Span struct {
 func (l *Log) Read(span *Span, from int64, maxBytes int, upTo int64) error {
 	corrupt, err := l.read(span, from, maxBytes, upTo)
 	if corrupt != nil {
+		span.Bytes, span.Runs = span.Bytes[:0], span.Runs[:0] // never served
 		return l.fail("read", corrupt)
 	}
 	return err
@@ -66,7 +67,6 @@ func (l *Log) read(span *Span, from int64, maxBytes int, upTo int64) (corrupt, e
 		span.Runs = appendRun(span.Runs, it.Batch().Run())
 	}
 	if it.err != nil || it.next != span.End {
-		span.Bytes, span.Runs = span.Bytes[:0], span.Runs[:0]
 		reason := "batches do not end as they did when they were written"
 		if it.err != nil {
 			reason = it.err.Reason

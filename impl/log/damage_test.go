@@ -1,0 +1,226 @@
+package log
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/quorate/quorate/impl/fs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// exact never lets damage below the flushed end pass for a torn tail.
+var exact = Config{SegmentBytes: 2000, RecoveryPointBytes: 1}
+
+// flushedLog is a log of several segments and epochs, all flushed.
+func flushedLog(t testing.TB, cfg Config) (*fs.Double, model) {
+	d := fs.NewDouble()
+	m, err := run(t, d, cfg, []step{
+		change(t, 1), data(t, 1, 20), data(t, 1, 1100), flush,
+		change(t, 2), data(t, 2, 600, 600), flush,
+		change(t, 4), data(t, 4, 700), data(t, 4, 30), data(t, 4, 5), flush,
+	}, false)
+	require.NoError(t, err)
+	return d, m
+}
+
+// damaged opens a damaged log: an error that names file and position and changes
+// nothing, or all of the log.
+func damaged(t testing.TB, d *fs.Double, m model, what string) {
+	before, err := files(d, testDir)
+	require.NoError(t, err)
+	l, _, err := Open(d, testDir, exact)
+	if err == nil {
+		m.check(t, l)
+		require.NoError(t, l.Close())
+		return
+	}
+	var corrupt *CorruptError
+	require.ErrorAs(t, err, &corrupt, what)
+	require.Contains(t, corrupt.Error(), corrupt.File, what)
+	require.GreaterOrEqual(t, corrupt.Pos, int64(0), what)
+	after, err := files(d, testDir)
+	require.NoError(t, err)
+	require.Equal(t, before, after, what)
+}
+
+// TestDecay flips bits of every byte of every file.
+func TestDecay(t *testing.T) {
+	clean, m := flushedLog(t, exact)
+	all, err := files(clean, testDir)
+	require.NoError(t, err)
+	points := 0
+	for name, content := range all {
+		for at := range content {
+			d := clean.Crash(fs.KeepNone)
+			require.NoError(t, d.Flip(testDir+"/"+name, int64(at), byte(1)<<(at%8)))
+			damaged(t, d, m, fmt.Sprintf("%s at %d", name, at))
+			points++
+			if strings.HasSuffix(name, ".log") {
+				_, _, err := Open(d, testDir, exact)
+				require.Error(t, err, "%s at %d", name, at)
+			}
+		}
+	}
+	t.Logf("%d bytes flipped", points)
+}
+
+// TestLostFiles removes and shortens files.
+func TestLostFiles(t *testing.T) {
+	clean, m := flushedLog(t, exact)
+	names, err := clean.List(testDir)
+	require.NoError(t, err)
+	for _, name := range names {
+		d := clean.Crash(fs.KeepNone)
+		require.NoError(t, d.Remove(testDir+"/"+name))
+		if name != pointFile { // without it, nothing is known to have been flushed
+			damaged(t, d, m, name+" removed")
+		}
+		d = clean.Crash(fs.KeepNone)
+		f, err := d.Open(testDir + "/" + name)
+		require.NoError(t, err)
+		size, err := f.Size()
+		require.NoError(t, err)
+		for _, cut := range []int64{1, size / 2, size} {
+			require.NoError(t, f.Truncate(size-cut))
+			damaged(t, d.Crash(fs.KeepAll), m, fmt.Sprintf("%s shorter by %d", name, cut))
+		}
+	}
+	d := clean.Crash(fs.KeepNone)
+	_, err = d.Create(testDir + "/1.log")
+	require.NoError(t, err)
+	_, _, err = Open(d, testDir, exact)
+	assert.ErrorContains(t, err, "not the name of a segment")
+}
+
+// TestCorruptOrTorn is K-D02: the same damage, with and without what shows that
+// it is not the trace of a crash.
+func TestCorruptOrTorn(t *testing.T) {
+	cfg := Config{} // nothing but the first offset is known to have been flushed
+	clean := fs.NewDouble()
+	m, err := run(t, clean, cfg, []step{
+		data(t, 1, 300), data(t, 1, 2000), data(t, 1, 300), flush,
+	}, false)
+	require.NoError(t, err)
+	name := testDir + "/" + segmentName(0)
+	start, end := int64(len(m.batches[0].Bytes)), int64(len(m.batches[0].Bytes)+len(m.batches[1].Bytes))
+	write := func(b []byte, at int64) *fs.Double {
+		d := clean.Crash(fs.KeepNone)
+		f, err := d.Open(name)
+		require.NoError(t, err)
+		_, err = f.WriteAt(b, at)
+		require.NoError(t, err)
+		return d
+	}
+	l, found, err := Open(write([]byte("?"), end+100), testDir, cfg)
+	require.NoError(t, err, "the last batch is bad: torn")
+	assert.Equal(t, m.batches[1].End, l.EndOffset())
+	assert.Equal(t, Recovered{End: 2, CutBytes: int64(len(m.batches[2].Bytes)), File: name, Pos: end, Reason: found.Reason}, found)
+
+	l, _, err = Open(write(make([]byte, 512), 1024), testDir, cfg)
+	require.NoError(t, err, "a sector never reached the disk: torn")
+	assert.Equal(t, m.batches[0].End, l.EndOffset())
+
+	for what, d := range map[string]*fs.Double{
+		"a byte":                   write([]byte("?"), start+200),
+		"zeros that are no sector": write(make([]byte, 512), 1100),
+		"its length":               write([]byte{0x01}, start+posLength),
+	} {
+		_, _, err := Open(d, testDir, cfg)
+		var corrupt *CorruptError
+		require.ErrorAs(t, err, &corrupt, what)
+		assert.Equal(t, name, corrupt.File)
+		assert.Equal(t, start, corrupt.Pos)
+		assert.EqualValues(t, 1, corrupt.Offset)
+		assert.ErrorContains(t, err, fmt.Sprintf("a valid batch follows at byte %d", end), what)
+	}
+}
+
+func TestReadDamage(t *testing.T) {
+	for _, fault := range []fs.Fault{fs.BitFlip, fs.Error} {
+		d, m := flushedLog(t, exact)
+		l, _, err := Open(d, testDir, exact)
+		require.NoError(t, err)
+		m.check(t, l)
+		d.FailRead(func(int, string) fs.Fault { return fault })
+		var span Span
+		err = l.Read(&span, 0, 1000, 100)
+		require.ErrorIs(t, err, ErrFailed)
+		assert.ErrorContains(t, err, segmentName(0))
+		assert.Empty(t, span.Bytes)
+		d.FailRead(nil)
+		assert.Equal(t, err, l.Read(&span, 0, 1000, 100))
+		assert.Equal(t, err, l.Flush())
+	}
+	// While opening: what is in memory is bad, the disk is not. Nothing is lost.
+	clean, m := flushedLog(t, exact)
+	d := clean.Crash(fs.KeepNone)
+	_, _, err := Open(d, testDir, exact)
+	require.NoError(t, err)
+	for k := 1; k <= d.Reads(); k++ {
+		d := clean.Crash(fs.KeepNone)
+		d.FailRead(func(n int, _ string) fs.Fault {
+			if n == k {
+				return fs.BitFlip
+			}
+			return fs.None
+		})
+		damaged(t, d, m, fmt.Sprintf("read %d", k))
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	clean, m := flushedLog(f, exact)
+	segments, err := files(clean, testDir)
+	require.NoError(f, err)
+	first := []byte(segments[segmentName(0)])
+	f.Add(first, uint16(70), []byte{1, 2, 3}, false)
+	f.Add([]byte{}, uint16(500), []byte{0}, true)
+	f.Add(append(bytes.Clone(first), first...), uint16(0), []byte{}, false)
+	f.Fuzz(func(t *testing.T, content []byte, at uint16, patch []byte, cut bool) {
+		// Damage to a log that was flushed: an error, or all is there.
+		d := clean.Crash(fs.KeepNone)
+		names, err := d.List(testDir)
+		require.NoError(t, err)
+		overwrite(t, d, testDir+"/"+names[int(at)%3], int64(at/3)%2000, patch, cut)
+		damaged(t, d, m, "")
+
+		// Any content: an error and nothing changed, or a log that stays.
+		d = fs.NewDouble()
+		require.NoError(t, d.Mkdir(testDir))
+		name := testDir + "/" + segmentName(0)
+		_, err = d.Create(name)
+		require.NoError(t, err)
+		overwrite(t, d, name, 0, content, false)
+		l, found, err := Open(d, testDir, exact)
+		if err != nil {
+			var corrupt *CorruptError
+			require.ErrorAs(t, err, &corrupt)
+			after, err := fs.ReadFile(d, name)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(content, after))
+			return
+		}
+		l2, again, err := Open(d.Crash(fs.KeepNone), testDir, exact)
+		require.NoError(t, err)
+		require.Zero(t, again.CutBytes)
+		require.Equal(t, found.End, again.End)
+		require.Equal(t, l.Digest(), l2.Digest())
+		after, err := fs.ReadFile(d, name)
+		require.NoError(t, err)
+		require.True(t, bytes.HasPrefix(content, after))
+		require.Equal(t, found.CutBytes, int64(len(content)-len(after)))
+	})
+}
+
+func overwrite(t testing.TB, d *fs.Double, name string, at int64, patch []byte, cut bool) {
+	f, err := d.Open(name)
+	require.NoError(t, err)
+	_, err = f.WriteAt(patch, at)
+	require.NoError(t, err)
+	if cut {
+		require.NoError(t, f.Truncate(at+int64(len(patch))))
+	}
+}
