@@ -30,8 +30,9 @@ func Check(ops []Op, opt Options) (Result, error) {
 
 // place is where an operation stands in the log.
 type place struct {
-	key int64 // twice the offset, one more for an append: a read of end n comes after record n-1 and before record n
-	op  int32
+	key  int64 // twice the offset, one more for an append: a read of end n comes after record n-1 and before record n
+	call int64 // orders reads of one end
+	op   int32
 }
 
 func (p place) offset() int64 { return p.key >> 1 }
@@ -52,8 +53,10 @@ type check struct {
 	unsure map[uint64]int32 // value of an append that is not known to have taken effect → operation
 	free   []int32          // appends of unknown outcome without a place
 	holes  []hole
-	window *window
-	res    Result
+	// byReads: reads have placed the appends that they saw.
+	byReads bool
+	window  *window
+	res     Result
 }
 
 // sort gives each operation its place, as far as it is known.
@@ -71,7 +74,7 @@ func (c *check) sort() error {
 		case op.Outcome == Known && op.Kind == Append:
 			c.put(i, op.Offset)
 		case op.Outcome == Known:
-			c.order = append(c.order, place{op.Offset * 2, int32(i)})
+			c.order = append(c.order, place{op.Offset * 2, op.Call, int32(i)})
 		case op.Kind == Append:
 			if c.unsure == nil {
 				c.unsure = make(map[uint64]int32)
@@ -86,13 +89,15 @@ func (c *check) sort() error {
 }
 
 func (c *check) put(op int, offset int64) {
-	c.order = append(c.order, place{offset*2 + 1, int32(op)})
+	c.order = append(c.order, place{offset*2 + 1, c.ops[op].Call, int32(op)})
 }
 
 // locate places appends of unknown outcome by the log, or by the first read that
 // saw them: where the end of that read is not at a known record, the record just
 // below it is the best place, since fewest operations follow there.
 func (c *check) locate() *Violation {
+	// With gaps and digests that place need not be the best; the search decides.
+	c.byReads = !c.opt.Gaps || !slices.ContainsFunc(c.order, c.sawDigest)
 	located := make(map[uint64]int64)
 	at := func(value uint64, offset int64, by string) *Violation {
 		i, ok := c.unsure[value]
@@ -121,9 +126,9 @@ func (c *check) locate() *Violation {
 			}
 		}
 		first := make(map[uint64]place) // the lowest read that saw a value
-		for _, p := range c.seen() {
+		for _, p := range c.order {
 			op := &c.ops[p.op]
-			if _, ok := c.unsure[op.Value]; !ok || op.Kind != Read || op.Saw&SawLast == 0 {
+			if _, ok := c.unsure[op.Value]; !ok || !c.byReads || op.Kind != Read || op.Saw&SawLast == 0 {
 				continue
 			}
 			if _, ok := located[op.Value]; ok || p.offset()-1 < c.opt.logEnd() {
@@ -149,19 +154,13 @@ func (c *check) locate() *Violation {
 		}
 	}
 	slices.SortFunc(c.order, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.op, b.op))
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.op, b.op))
 	})
 	c.res.Placed = len(c.order)
 	return nil
-}
-
-// seen is the places of operations, unless digests and gaps make the best place
-// of what a read saw uncertain.
-func (c *check) seen() []place {
-	if c.opt.Gaps && slices.ContainsFunc(c.order, c.sawDigest) {
-		return nil
-	}
-	return c.order
 }
 
 // places demands that every offset is taken once, and agrees with the log.

@@ -86,6 +86,13 @@ func (s State) append(value uint64) State {
 	return State{s.End + 1, Chain(s.Digest, value), value}
 }
 
+// shows says whether a read could see this.
+func (s State) shows(op *Op) bool {
+	return (op.Saw&SawLast == 0 || op.Value == s.Last) && (op.Saw&SawDigest == 0 || op.Digest == s.Digest)
+}
+
+func (s State) hash() uint64 { return Chain(Chain(s.Digest, s.Last), uint64(s.End)) }
+
 // Entry is one record of the committed log.
 type Entry struct {
 	Value uint64

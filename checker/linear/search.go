@@ -47,29 +47,67 @@ func run(model porcupine.Model, ops []porcupine.Operation, l Limits) (Verdict, s
 	return Undecided, fmt.Sprintf("no answer among %d operations within %v", len(ops), l.time())
 }
 
-// search decides the window.
+// item is an operation of the window: the nth place, or a candidate for a hole.
+type item struct {
+	op     *Op
+	n      int // -1: a candidate
+	offset int64
+}
+
+// filled is the state of the window: the log so far, and the places passed.
+type filled struct {
+	State
+	n int
+}
+
+// search decides the window. All that is open is which candidate goes where, so
+// the model takes the places in their order; the candidates that are left over
+// come when all places are passed. Porcupine alone would try the orders of those,
+// which are without number.
 func (c *check) search() {
 	w := c.window
-	var ops []Op
-	for _, p := range c.order[w.from:w.to] {
-		op := c.ops[p.op]
-		if op.Outcome != Known { // located: it is there, whenever it took effect
-			op.Outcome, op.Offset, op.Return = Known, p.offset(), never
-		}
-		ops = append(ops, op)
+	places := c.order[w.from:w.to]
+	var ops []porcupine.Operation
+	for n, p := range places {
+		op := &c.ops[p.op]
+		ops = append(ops, porcupine.Operation{ClientId: int(op.Client), Input: item{op, n, p.offset()}, Call: op.Call, Return: op.returned()})
 	}
 	for _, i := range c.free {
-		if c.ops[i].Call <= w.bound {
-			ops = append(ops, c.ops[i])
+		if op := &c.ops[i]; op.Call <= w.bound {
+			ops = append(ops, porcupine.Operation{ClientId: int(op.Client), Input: item{op, -1, -1}, Call: op.Call, Return: never})
 		}
 	}
-	opt := Options{Start: w.start, Gaps: c.opt.Gaps, Limits: c.opt.Limits, Name: c.opt.Name}
+	model := porcupine.Model{
+		Init: func() any { return filled{w.start, 0} },
+		Step: func(state, input, _ any) (bool, any) {
+			s, it := state.(filled), input.(item)
+			switch {
+			case it.n < 0 && s.n == len(places):
+				return true, s
+			case it.n < 0:
+				s.State = s.append(it.op.Value)
+				return s.End <= places[s.n].offset(), s
+			case it.n != s.n || it.offset != s.End && !c.opt.Gaps:
+				return false, s
+			}
+			s.End, s.n = it.offset, s.n+1
+			if it.op.Kind == Append {
+				s.State = s.append(it.op.Value)
+				return true, s
+			}
+			return s.shows(it.op), s
+		},
+		Hash: func(state any) uint64 {
+			s := state.(filled)
+			return s.hash() + uint64(s.n)
+		},
+	}
 	c.res.Searched = len(ops)
-	c.res.Verdict, c.res.Reason = run(LogModel(ops, opt), LogOperations(ops), opt.Limits)
+	c.res.Verdict, c.res.Reason = run(model, ops, c.opt.Limits)
 	if c.res.Verdict == NotLinearizable {
 		c.res.Violation = c.violation(-1, -1,
-			"from offset %d to %d no choice among %d appends of unknown outcome gives the digests that the reads saw",
-			w.start.End, c.order[w.to-1].offset(), len(ops)-(w.to-w.from))
+			"from offset %d to %d no choice among %d appends of unknown outcome gives what the reads saw",
+			w.start.End, places[len(places)-1].offset(), len(ops)-len(places))
 	}
 }
 
@@ -108,7 +146,7 @@ func LogModel(ops []Op, opt Options) porcupine.Model {
 		},
 		Hash: func(state any) uint64 {
 			s := state.(State)
-			return Chain(Chain(s.Digest, s.Last), uint64(s.End))
+			return s.hash()
 		},
 		DescribeOperation: func(input, _ any) string { return opt.describe(input.(*Op)) },
 		DescribeState: func(state any) string {
@@ -150,5 +188,5 @@ func (m *logModel) step(s State, op *Op) (State, bool) {
 		}
 		return s.append(op.Value), offset < m.opt.logEnd() || !m.opt.Whole
 	}
-	return s, (op.Saw&SawLast == 0 || op.Value == s.Last) && (op.Saw&SawDigest == 0 || op.Digest == s.Digest)
+	return s, s.shows(op)
 }

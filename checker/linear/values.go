@@ -12,11 +12,11 @@ type window struct {
 // end. Where a digest follows holes that an append of unknown outcome may fill,
 // it leaves a window to the search.
 func (c *check) values() *Violation {
-	lastDigest := -1
-	if len(c.holes) > 0 && len(c.free) > 0 {
+	lastView := -1 // the last place whose view of the log depends on what fills holes
+	if len(c.holes) > 0 && len(c.free) > 0 && !(c.opt.Gaps && c.byReads) {
 		for n, p := range c.order {
-			if c.sawDigest(p) {
-				lastDigest = n
+			if c.sawDigest(p) || c.opt.Gaps && c.ops[p.op].Kind == Read && c.ops[p.op].Saw != 0 {
+				lastView = n
 			}
 		}
 	}
@@ -27,7 +27,7 @@ func (c *check) values() *Violation {
 	for n, p := range c.order {
 		op := &c.ops[p.op]
 		if h < len(c.holes) && c.holes[h].before == n {
-			if n <= lastDigest {
+			if n <= lastView {
 				if c.window == nil {
 					c.window = &window{start: s, from: n}
 					c.window.start.End = c.holes[h].from
