@@ -55,11 +55,15 @@ func AbandonPreVote(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 }
 
 // SendVoteRequest: a nominee asks a voter that has not granted it yet. A
-// prospective one asks for a pre-vote. KIP-595 "Vote"; KIP-996.
+// prospective one asks for a pre-vote. What it claims of its log is durable: a
+// vote is granted for the claim, and the same candidate may come back from a crash
+// and be granted it again without another look at its log (docs/findings.md).
+// KIP-595 "Vote"; KIP-996.
 func SendVoteRequest(c *Ctx, r *Replica, a Args, out *Outbox) bool {
 	if !c.Require(IsNominee, r.Role == Candidate || r.Role == Prospective) ||
 		!c.Require(ToOtherVoter, a.Dst != r.ID && c.voters(r).Has(a.Dst)) ||
-		!c.Require(NotGranted, !r.Granted.Has(a.Dst)) {
+		!c.Require(NotGranted, !r.Granted.Has(a.Dst)) ||
+		!c.Require(LogFlushed, c.Rules.MayClaim(r)) {
 		return false
 	}
 	m := request(r, Vote, a.Dst)

@@ -12,8 +12,8 @@ type Ghost struct {
 	// voters, all of them in epoch e, had flushed a record of e behind them.
 	// ChosenIn has e.
 	Chosen, ChosenIn Log
-	// Leaders has a run for each leader of each epoch, by epoch.
-	Leaders Log
+	// Starts has where each epoch started, by epoch.
+	Starts Starts
 	// ReadFloor is, for each leader with a read under way, how much was exposed
 	// anywhere when the read began.
 	ReadFloor [MaxReplicas]Offset
@@ -22,7 +22,71 @@ type Ghost struct {
 // NewLargeGhost is an empty history without a limit, for long traces.
 func NewLargeGhost() Ghost {
 	l := NewLargeLog()
-	return Ghost{Exposed: l, ExposedIn: l, Chosen: l, ChosenIn: l, Leaders: l}
+	return Ghost{Exposed: l, ExposedIn: l, Chosen: l, ChosenIn: l, Starts: Starts{large: 1}}
+}
+
+// EpochStart is the beginning of an epoch: who led it, behind which offset its
+// records stand, and the epoch of the record before them. So it names the whole
+// past of each of its records.
+type EpochStart struct {
+	Offset   Offset
+	Epoch    Epoch
+	Previous Epoch
+	Leader   ID
+	spare    [3]uint16 //nolint:unused // no padding in what is interned
+}
+
+// maxStarts is how many epochs a model may have.
+const maxStarts = 6
+
+// Starts lists epoch starts in order; of an epoch with two leaders both.
+type Starts struct {
+	list  [maxStarts]EpochStart
+	n     uint32
+	large uint32
+	more  *[]EpochStart // all of them, in long traces; never written again
+}
+
+func (s *Starts) all() []EpochStart {
+	if s.more != nil {
+		return *s.more
+	}
+	return s.list[:s.n]
+}
+
+// of finds the start of an epoch.
+func (s *Starts) of(e Epoch) (EpochStart, bool) {
+	all := s.all()
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Epoch == e {
+			return all[i], true
+		}
+	}
+	return EpochStart{}, false
+}
+
+// add inserts by epoch, so that the history does not depend on the order in which
+// leaders of different epochs came up.
+func (s *Starts) add(e EpochStart) {
+	all := s.all()
+	at := len(all)
+	for at > 0 && all[at-1].Epoch > e.Epoch {
+		at--
+	}
+	if s.more == nil && s.n < maxStarts {
+		copy(s.list[at+1:], s.list[at:s.n])
+		s.list[at] = e
+		s.n++
+		return
+	}
+	if s.large == 0 {
+		panic(modelError("more than %d epochs with a leader", maxStarts))
+	}
+	grown := make([]EpochStart, 0, len(all)+1)
+	grown = append(grown, all[:at]...)
+	grown = append(grown, e)
+	grown = append(grown, all[at:]...)
+	*s = Starts{large: s.large, more: &grown}
 }
 
 // Concerns says whether a step of a replica from old to new may change the
@@ -66,34 +130,40 @@ func (g *Ghost) Observe(voters Set, replicas []*Replica, who int, old *Replica) 
 	return bad
 }
 
-// noteLeader inserts the leader by epoch, so that the history does not depend on
-// the order in which leaders of different epochs came up.
+// noteLeader notes who leads an epoch, and where it starts.
 func (g *Ghost) noteLeader(now *Replica) checker.Props {
 	var bad checker.Props
-	me := Run{Count: 1, Epoch: now.Election.Epoch, Origin: now.ID}
-	before := Log{large: g.Leaders.large}
-	known := false
-	var after []Run
-	for _, l := range g.Leaders.Runs() {
-		if l.Epoch == me.Epoch && l.Origin != me.Origin {
+	for _, s := range g.Starts.all() {
+		if s.Epoch == now.Election.Epoch {
+			if s.Leader == now.ID {
+				return bad
+			}
 			bad |= ElectionSafety
 		}
-		known = known || l.Epoch == me.Epoch && l.Origin == me.Origin
-		if l.Epoch <= me.Epoch {
-			before.Append(l)
-		} else {
-			after = append(after, l)
-		}
 	}
-	if known {
-		return bad
+	me := EpochStart{Offset: now.EpochStart, Epoch: now.Election.Epoch, Leader: now.ID}
+	if now.EpochStart > 0 {
+		me.Previous = now.Log.At(now.EpochStart - 1).Epoch
 	}
-	before.Append(me)
-	for _, l := range after {
-		before.Append(l)
-	}
-	g.Leaders = before
+	g.Starts.add(me)
 	return bad
+}
+
+// follows says whether each epoch in a log begins where its leader began it, behind
+// a record of the same epoch as there: then each record has the one past that it
+// had when it was written.
+func (g *Ghost) follows(l *Log) bool {
+	at, previous := Offset(0), Epoch(0)
+	for _, run := range l.Runs() {
+		if run.Epoch != previous {
+			start, known := g.Starts.of(run.Epoch)
+			if !known || start.Offset != at || start.Previous != previous {
+				return false
+			}
+		}
+		at, previous = at+Offset(run.Count), run.Epoch
+	}
+	return true
 }
 
 // noteChosen looks for a majority in the epoch of now that have flushed a record

@@ -6,6 +6,7 @@ import "github.com/quorate/quorate/checker"
 const (
 	ElectionSafety checker.Props = 1 << iota
 	LogMatching
+	UniqueEpochOffset
 	LeaderCompleteness
 	CommittedStable
 	StateMachineSafety
@@ -28,7 +29,8 @@ const (
 // Properties lists them, in the order of their bits.
 var Properties = []checker.Property{
 	{Name: "ElectionSafety", Kind: checker.Always, Doc: "an epoch has at most one leader, ever"},
-	{Name: "LogMatching", Kind: checker.Invariant, Doc: "two logs that hold a record of the same epoch at the same offset are equal up to it; a pair (epoch, offset) names one record"},
+	{Name: "LogMatching", Kind: checker.Invariant, Doc: "two logs that hold a record of the same epoch at the same offset are equal up to it"},
+	{Name: "UniqueEpochOffset", Kind: checker.Invariant, Doc: "a pair (epoch, offset) names one record for ever, and one past of it: each epoch in a log begins where its leader began it"},
 	{Name: "LeaderCompleteness", Kind: checker.Invariant, Doc: "a leader holds every record chosen in its epoch or before: flushed, in that epoch, by a majority with a record of that epoch behind it"},
 	{Name: "CommittedStable", Kind: checker.Invariant, Doc: "a record below any high watermark ever exposed is never lost: each leader of that epoch or later holds it, and no replica's log ends before its high watermark"},
 	{Name: "StateMachineSafety", Kind: checker.Invariant, Doc: "below their high watermarks two replicas hold the same records"},
@@ -56,6 +58,9 @@ func CheckOne(r *Replica, g *Ghost) checker.Props {
 	}
 	if hw := min(r.HighWatermark, r.Log.End(), g.Exposed.End()); hw > 0 && CommonPrefix(&r.Log, &g.Exposed) < hw {
 		bad |= StateMachineSafety
+	}
+	if !g.follows(&r.Log) {
+		bad |= UniqueEpochOffset
 	}
 	if r.Role == Leader {
 		if missing(&r.Log, r.Election.Epoch, &g.Exposed, &g.ExposedIn) {

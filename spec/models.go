@@ -13,6 +13,7 @@ const (
 
 var (
 	justA = SetOf(replicaA)
+	justB = SetOf(replicaB)
 	justC = SetOf(replicaC)
 	aOrC  = SetOf(replicaA, replicaC)
 	aOrB  = SetOf(replicaA, replicaB)
@@ -21,12 +22,24 @@ var (
 // Models are all models.
 var Models = []Model{
 	{
-		Name: "single", Why: "a quorum of one: it elects itself and commits what it has flushed",
-		Voters: 1, PreVote: All(1), Epochs: 3, Records: 2, Crashes: 2, Reads: 1, Resigns: 1, InFlight: 1,
+		Name: "single", Why: "a quorum of one: it elects itself, commits what it has flushed, restarts, reads, resigns",
+		Voters: 1, PreVote: All(1), Epochs: 3, Records: 2, Crashes: 2, Reads: 1, Resigns: 1, InFlight: 1, StaysDown: true,
+	},
+	{
+		Name: "pair", Why: "two voters: a majority is both",
+		Voters: 2, PreVote: All(2), Epochs: 3, Records: 1, Crashes: 1, InFlight: 2, StaysDown: true, Bootstrap: true,
 	},
 	{
 		Name: "election", Why: "elections without Pre-Vote, two messages in flight",
 		Voters: 3, Epochs: 2, InFlight: 2, Silent: Kinds(BeginQuorumEpoch), MergeFlush: true,
+	},
+	{
+		Name: "prevote", Why: "Pre-Vote: prospective voters, and followers that refuse them",
+		Voters: 3, PreVote: All(3), Epochs: 2, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), MergeFlush: true,
+	},
+	{
+		Name: "upgrade", Why: "a rolling upgrade: A knows pre-votes, B and C do not",
+		Voters: 3, PreVote: SetOf(replicaA), Epochs: 2, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), MergeFlush: true,
 	},
 	{
 		Name: "commit", Why: "a leader commits its LeaderChange record, and a client's",
@@ -34,8 +47,82 @@ var Models = []Model{
 	},
 	{
 		Name: "figure8", Why: "figure 8 and KAFKA-12619: A and C lead by turns, whole exchanges at once",
-		Voters: 3, Epochs: 4, InFlight: 1, Immediate: Kinds(Vote, BeginQuorumEpoch, Fetch), Stand: stand(justA, justC, justA, justC),
-		Silent: Kinds(BeginQuorumEpoch),
+		Voters: 3, Epochs: 4, InFlight: 1, Immediate: Kinds(Vote, BeginQuorumEpoch, Fetch), Silent: Kinds(BeginQuorumEpoch),
+		Stand: stand(justA, justC, justA, justC),
+	},
+	{
+		Name: "figure8-messages", Why: "figure 8 with single messages: A, C, A, C",
+		Voters: 3, Epochs: 4, InFlight: 1, Silent: Kinds(BeginQuorumEpoch),
+		Stand: stand(justA, justC, justA, justC),
+	},
+	{
+		Name: "leader-restart", Why: "KAFKA-10527: a leader that loses its unflushed tail",
+		Voters: 3, Epochs: 1, Records: 2, Crashes: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA),
+	},
+	{
+		Name: "vote-restart", Why: "KAFKA-10661 and votes over a restart",
+		Voters: 3, Epochs: 1, Crashes: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(aOrC),
+	},
+	{
+		Name: "flush", Why: "KAFKA-10533: what is acknowledged and what is on disk",
+		Voters: 3, Epochs: 2, Records: 0, Crashes: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, justC),
+	},
+	{
+		Name: "divergence", Why: "KAFKA-13141: a follower with records that its leader never had",
+		Voters: 3, Epochs: 3, Records: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, justC, justA),
+	},
+	{
+		Name: "truncation-flush", Why: "a crash between a truncation and its flush",
+		Voters: 3, Epochs: 3, Records: 1, Crashes: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Immediate: Kinds(Vote, BeginQuorumEpoch, Fetch), Stand: stand(justC, justA, justC),
+	},
+	{
+		Name: "truncation", Why: "a follower that has diverged, whole exchanges at once",
+		Voters: 3, Epochs: 2, InFlight: 1, Immediate: Kinds(Vote, BeginQuorumEpoch, Fetch), Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, justC),
+	},
+	{
+		Name: "late-leader", Why: "a fetch response that arrives when its follower leads",
+		Voters: 3, Epochs: 4, InFlight: 1, Immediate: Kinds(Vote, BeginQuorumEpoch), Silent: Kinds(BeginQuorumEpoch),
+		Stand: stand(justA, justC, justB, justC), MergeFlush: true,
+	},
+	{
+		Name: "late", Why: "messages that outlive their connection, and copies",
+		Voters: 3, Epochs: 2, Late: 1, InFlight: 2, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, aOrC),
+	},
+	{
+		Name: "reads", Why: "linearizable reads over a change of leader",
+		Voters: 3, Epochs: 2, Reads: 1, InFlight: 1, Stand: stand(justA, justC), Immediate: Kinds(Vote),
+	},
+	{
+		Name: "resign", Why: "leaders that are shut down",
+		Voters: 3, PreVote: All(3), Epochs: 2, Resigns: 1, InFlight: 1, Immediate: Kinds(Vote), Silent: Kinds(BeginQuorumEpoch), MergeFlush: true,
+	},
+	{
+		Name: "check-quorum", Why: "leaders that are cut off give up",
+		Voters: 3, Epochs: 2, Resigns: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), CheckQuorum: true, MergeFlush: true,
+	},
+	{
+		Name: "observer", Why: "an observer finds the leader and follows",
+		Voters: 2, Observers: 1, Epochs: 2, Records: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, aOrB), MergeFlush: true,
+	},
+	{
+		Name: "four", Why: "four voters: an even majority",
+		Voters: 4, Epochs: 1, InFlight: 2, Silent: Kinds(BeginQuorumEpoch), Stand: stand(aOrC),
+	},
+	{
+		Name: "five", Why: "five voters",
+		Voters: 5, Epochs: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), MergeFlush: true,
+	},
+	{
+		Name: "five-votes", Why: "five voters, a copied message",
+		Voters: 5, Epochs: 1, Late: 1, InFlight: 2, Silent: Kinds(BeginQuorumEpoch, Fetch), Stand: stand(aOrC), MergeFlush: true,
+	},
+	{
+		Name: "four-epochs", Why: "the plain box: anybody stands, four epochs, one message in flight",
+		Voters: 3, Epochs: 4, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(aOrC, aOrC, aOrC, aOrC),
+	},
+	{
+		Name: "lost-disk", Why: "a voter that comes back under its old id without its disk",
+		Voters: 3, Epochs: 2, Disks: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, justC), Unsafe: "CommittedStable",
 	},
 }
 

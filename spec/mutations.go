@@ -132,6 +132,16 @@ var Mutations = []Mutation{
 		Model: "flush", Property: "CommittedStable", Action: ActionSendFetch, Guard: LogFlushed,
 	},
 	{
+		ID: "candidate-claims-unflushed", Title: "a candidate asks for votes for records that it has not flushed",
+		Source: "found here: docs/findings.md",
+		Story: "C has the committed record, unflushed, and asks A for its vote. It loses power, and the record, and comes back as candidate of the same epoch, as Kafka has it. " +
+			"A has voted for C in this epoch, grants it again without another look at the log, and C leads without the record. Kafka flushes before it does anything else, so it is not hit.",
+		Override: func(r *Rules) {
+			r.MayClaim = func(*Replica) bool { return true }
+		},
+		Model: "flush", Property: "LeaderCompleteness", Action: ActionSendVoteRequest, Guard: LogFlushed,
+	},
+	{
 		ID: "leader-counts-unflushed", Title: "a leader counts its own log beyond what it has flushed",
 		Source: "KAFKA-10533, the leader's half; etcd 14370",
 		Story:  "A has its record from B's acknowledgement and its own unflushed copy. A loses power and the record, C gets A's vote.",
@@ -151,25 +161,24 @@ var Mutations = []Mutation{
 	},
 	{
 		ID: "no-truncation", Title: "a follower that is told it has diverged does not truncate",
-		Source: "KAFKA-6361 (one look-up taken for the end of it)",
-		Story:  "B keeps records that the leader never had, goes on from its own log end, and takes the leader's records behind them.",
+		Source: "a common slip",
+		Story: "A keeps a record that its leader never had, asks again from its own log end, and is told again. " +
+			"Where followers pull, the leader checks each fetch, so no safety property can break: A is stuck, which a sometimes property sees.",
 		Override: func(r *Rules) {
-			r.TruncationPoint = func(r *Replica, m *Msg) Offset {
-				// It drops one record and takes the rest for the leader's.
-				return r.Log.End()
-			}
+			r.TruncationPoint = func(r *Replica, _ *Msg) Offset { return r.Log.End() }
 		},
-		Model: "divergence", Property: "LogTruncated", Action: ActionHandleFetchResponse,
+		Model: "truncation", Property: "LogTruncated", Action: ActionHandleFetchResponse,
 	},
 	{
 		ID: "truncation-not-flushed", Title: "records are appended before a truncation is flushed",
 		Source: "reference: a truncation is an operation to be flushed too",
 		Story:  "B truncates, appends the leader's records, and loses power: batches of the old tail stand behind new ones, and nothing tells them apart.",
 		Override: func(r *Rules) {
-			r.MayAcknowledge = func(r *Replica) bool { return r.Flushed() || r.TruncationPending() }
+			// Whatever stands in the log is on disk; that more stands there is not asked.
+			r.MayAcknowledge = func(r *Replica) bool { return r.FlushedEnd() == r.Log.End() }
 			r.MayAppend = func(*Replica) bool { return true }
 		},
-		Model: "truncation-flush", Property: "LogMatching", Action: ActionSendFetch, Guard: LogFlushed,
+		Model: "truncation-flush", Property: "UniqueEpochOffset", Action: ActionSendFetch, Guard: LogFlushed,
 	},
 	{
 		ID: "majority-of-one-less", Title: "a majority is (n-1)/2 voters",
@@ -212,11 +221,14 @@ var Mutations = []Mutation{
 	{
 		ID: "late-response", Title: "a fetch response is taken after the follower has become something else",
 		Source: "Kafka drops responses of connections that a role change has reset",
-		Story:  "B fetches from A, stands and is elected in the next epoch; then A's answer arrives and B appends A's records to its own log, under A's old epoch.",
+		Story: "B fetches from A, stands, and is elected in a later epoch; then A's answer arrives, and B, about to write its own first record, appends A's. " +
+			"A record of an old epoch now stands where B's epoch begins, and is taken for a commit when it is on a majority. C, which led between the two, wins again and overwrites it.",
 		Override: func(r *Rules) {
-			r.TakesLate = func(r *Replica, m *Msg) bool { return m.Error == NoErrorCode && m.Epoch < r.Election.Epoch }
+			r.TakesLate = func(r *Replica, m *Msg) bool {
+				return m.Error == NoErrorCode && !m.Diverging && m.Epoch < r.Election.Epoch
+			}
 		},
-		Model: "late", Property: "CommittedStable", Action: ActionHandleFetchResponse,
+		Model: "late-leader", Property: "CommittedStable", Action: ActionHandleFetchResponse,
 	},
 	{
 		ID: "unconfirmed-read", Title: "a read is served without confirming that the leader still leads",

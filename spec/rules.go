@@ -18,6 +18,8 @@ type Rules struct {
 	RoleAtStart func(c *Ctx, r *Replica) Role
 	// MayAcknowledge: r may tell the leader how far its log goes.
 	MayAcknowledge func(r *Replica) bool
+	// MayClaim: r may ask for votes for the log that it has.
+	MayClaim func(r *Replica) bool
 	// OwnEnd is the offset up to which a leader counts itself.
 	OwnEnd func(r *Replica) Offset
 	// MayExpose: the high watermark of a leader may move to hw, which a majority
@@ -60,6 +62,7 @@ func CleanRules() *Rules {
 			return Unattached
 		},
 		MayAcknowledge:   func(r *Replica) bool { return r.Flushed() },
+		MayClaim:         func(r *Replica) bool { return r.Flushed() },
 		OwnEnd:           func(r *Replica) Offset { return r.FlushedEnd() },
 		MayExpose:        func(r *Replica, hw Offset) bool { return hw > r.EpochStart },
 		CountsAsProgress: func(_ *Replica, _ *Msg, valid bool) bool { return valid },

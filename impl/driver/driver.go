@@ -112,6 +112,10 @@ func Open(fsys fs.FS, dir string, cfg Config) (*Driver, error) {
 	return d, nil
 }
 
+// Interrupted says whether Apply was stopped in an action that writes, before
+// its event was recorded.
+func (d *Driver) Interrupted() bool { return len(d.pending) > 0 }
+
 // Disk is what Open found, for core.New.
 func (d *Driver) Disk() core.DiskState { return d.disk }
 
@@ -254,8 +258,12 @@ func (d *Driver) fill(op *core.Op) error {
 func (d *Driver) record(ops []core.Op, i int, link Link, h Hooks) error {
 	e := ops[i].Event
 	if len(e.Send) > 0 {
-		if err := d.completeSend(e, ops[i+1:], h); err != nil {
+		sent, err := d.completeSend(e, ops[i+1:], h)
+		if err != nil {
 			return err
+		}
+		if e.Send[0].Response {
+			link = sent // also of a request that had been parked
 		}
 	}
 	if err := d.complete(e, link); err != nil {
@@ -272,28 +280,27 @@ func (d *Driver) record(ops []core.Op, i int, link Link, h Hooks) error {
 
 // completeSend adds what the core does not know of a message: the connection,
 // and the records of a response.
-func (d *Driver) completeSend(e *event.Event, rest []core.Op, h Hooks) error {
+func (d *Driver) completeSend(e *event.Event, rest []core.Op, h Hooks) (link Link, err error) {
 	if len(rest) == 0 || len(e.Send) != 1 {
-		return fmt.Errorf("%s: event with %d messages, and %d ops after it", e.Action, len(e.Send), len(rest))
+		return link, fmt.Errorf("%s: event with %d messages, and %d ops after it", e.Action, len(e.Send), len(rest))
 	}
 	m, op := &e.Send[0], &rest[0]
-	var link Link
 	switch op.Kind {
 	case core.OpSendRequest:
 		link = h.RequestLink(op.Peer)
 	case core.OpSendResponse:
 		link = h.ResponseLink(op.Conn)
 		if err := d.fill(op); err != nil {
-			return err
+			return link, err
 		}
 		if d.ready {
 			m.Records = append(m.Records[:0], d.span.Runs...)
 		}
 	default:
-		return fmt.Errorf("%s: the send of an event does not follow it", e.Action)
+		return link, fmt.Errorf("%s: the send of an event does not follow it", e.Action)
 	}
 	m.Conn, m.External = link.Conn, link.External
-	return nil
+	return link, nil
 }
 
 // complete adds what the driver knows of any event.

@@ -13,9 +13,15 @@ import (
 // up to its event.
 func (d *Driver) stop(ops []core.Op, link Link) {
 	d.pending, d.pendingLink = nil, link
+	writes := false
 	for i := range ops {
-		if ops[i].Kind == core.OpEvent {
-			d.pending = ops[:i+1]
+		switch ops[i].Kind {
+		case core.OpPersist, core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw, core.OpTruncate:
+			writes = true
+		case core.OpEvent:
+			if writes {
+				d.pending = ops[:i+1]
+			}
 			return
 		}
 	}
@@ -27,13 +33,14 @@ func (d *Driver) stop(ops []core.Op, link Link) {
 type Unrecorded struct {
 	// Event is the event as it would have been recorded, but with nothing sent.
 	Event *event.Event
+	// Log is the log as the action was to leave it, on the scratch file system.
+	Log *log.Log
 	// Election is what the action was to write; HasElection false: nothing.
 	Election    core.Election
 	HasElection bool
 }
 
-// Unrecorded returns nil if the action was to leave nothing on disk. It carries
-// the changes of the log out on scratch, which must hold the log with at least
+// Unrecorded is nil unless Interrupted. It carries the changes of the log out on scratch, which must hold the log with at least
 // all that was recorded, to learn their runs and digests.
 func (d *Driver) Unrecorded(scratch fs.FS) (*Unrecorded, error) {
 	var logOps []*core.Op
@@ -49,14 +56,14 @@ func (d *Driver) Unrecorded(scratch fs.FS) (*Unrecorded, error) {
 			u.Event = &e
 		}
 	}
-	if u.Event == nil || !u.HasElection && len(logOps) == 0 {
+	if u.Event == nil {
 		return nil, nil
 	}
 	copied, _, err := log.Open(scratch, d.dir, d.cfg.Log)
 	if err != nil {
 		return nil, fmt.Errorf("scratch: %w", err)
 	}
-	defer copied.Close()
+	u.Log = copied
 	again := &Driver{
 		cfg: d.cfg, node: d.node, seq: d.seq, step: d.step, log: copied,
 		saved: u.Election, hasSaved: u.HasElection, timestamp: d.timestamp,
