@@ -40,8 +40,9 @@ type Unrecorded struct {
 	HasElection bool
 }
 
-// Unrecorded is nil unless Interrupted. It carries the changes of the log out on scratch, which must hold the log with at least
-// all that was recorded, to learn their runs and digests.
+// Unrecorded is nil unless Interrupted. It carries the changes of the log out on
+// scratch, which must hold the log with at least all that was recorded, to learn
+// their runs and digests.
 func (d *Driver) Unrecorded(scratch fs.FS) (*Unrecorded, error) {
 	var logOps []*core.Op
 	u := &Unrecorded{}

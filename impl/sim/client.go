@@ -1,0 +1,190 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/driver"
+)
+
+// client does one operation after the other. It follows whoever answered last.
+type client struct {
+	id     int
+	leader int // the node that it asks first
+	op     *Operation
+	tries  int
+	last   *attempt
+}
+
+// attempt is an operation sent to one node.
+type attempt struct {
+	id     core.ClientID
+	client *client
+	op     *Operation
+	node   *node
+	inc    int32
+	floor  int64 // of a read: what had been acknowledged when it arrived
+	result core.Result
+}
+
+const maxTries = 12
+
+func (c *cluster) clientStarts(cl *client) error {
+	if cl.op == nil {
+		if c.quiet {
+			return nil
+		}
+		if err := c.invoke(cl); err != nil {
+			return err
+		}
+	}
+	c.lastAttempt++
+	a := &attempt{id: c.lastAttempt, client: cl, op: cl.op, node: c.nodes[cl.leader]}
+	cl.tries++
+	cl.last = a
+	timeout := c.knobs.clientTimeout
+	if c.calm {
+		timeout = 10 * second
+	}
+	c.after(timeout, item{kind: clientTimesOut, attempt: a})
+	if c.calm || !c.rng.chance(c.knobs.clientLoss) {
+		c.after(c.delay(), item{kind: clientArrives, attempt: a})
+	}
+	return nil
+}
+
+func (c *cluster) invoke(cl *client) error {
+	c.lastOp++
+	op := &Operation{Client: cl.id, ID: c.lastOp, Kind: Append, Invoked: c.now}
+	if c.rng.chance(c.knobs.readPermille) {
+		op.Kind = Read
+	} else {
+		op.Value = fmt.Appendf(nil, "%d/%d", cl.id, op.ID)
+		for range c.knobs.valueBytes {
+			op.Value = append(op.Value, '.')
+		}
+	}
+	cl.op, cl.tries = op, 0
+	if c.sinks.Invoke != nil {
+		return c.sinks.Invoke(*op)
+	}
+	return nil
+}
+
+// clientArrives gives the operation to the node.
+func (c *cluster) clientArrives(it *item) error {
+	a := it.attempt // its client may have given up meanwhile
+	n := a.node
+	if !n.up {
+		a.result = core.Result{Error: core.BrokerNotAvailable} // refused: it never was there
+		c.after(c.delay(), item{kind: clientAnswered, attempt: a})
+		return nil
+	}
+	a.inc, a.floor = n.inc, c.check.acked
+	c.attempts[a.id] = a
+	in := core.Input{Kind: core.InputRead, Client: a.id}
+	if a.op.Kind == Append {
+		in.Kind, in.Records = core.InputAppend, [][]byte{a.op.Value}
+	}
+	return n.input(&in, driver.Link{})
+}
+
+// completed takes the result that a node has for a client.
+func (c *cluster) completed(n *node, id core.ClientID, result core.Result) error {
+	a := c.attempts[id]
+	if a == nil || a.node != n || a.inc != n.inc {
+		return violated("CompletedOnce", "client operation %d completed twice, or at another node", id)
+	}
+	delete(c.attempts, id)
+	a.result = result
+	if result.Error == core.None {
+		var err error
+		if a.op.Kind == Append {
+			err = c.check.ack(a.op.ID, int64(result.Offset))
+			c.committed++
+		} else {
+			err = c.check.read(int64(result.Offset), a.floor)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !c.calm && c.rng.chance(c.knobs.clientLoss) {
+		if result.Error == core.None && a.op.Kind == Append {
+			c.met(AckLost)
+		}
+		return nil
+	}
+	c.after(c.delay(), item{kind: clientAnswered, attempt: a})
+	return nil
+}
+
+func (c *cluster) clientAnswered(a *attempt) error {
+	cl := a.client
+	if cl.op != a.op {
+		return nil
+	}
+	a.op.Error = a.result.Error
+	switch {
+	case a.result.Error == core.None:
+		if a.op.Kind == Read && cl.tries > 1 {
+			c.met(ReadRetried)
+		}
+		cl.leader = a.node.index
+		a.op.Offset = int64(a.result.Offset)
+		return c.ends(cl, OK)
+	case a != cl.last: // another attempt is in progress
+		return nil
+	case a.result.Unknown:
+		return c.ends(cl, Unknown)
+	case cl.tries >= maxTries && !c.calm:
+		return c.ends(cl, Failed)
+	}
+	c.tryNext(cl)
+	return nil
+}
+
+// tryNext tries the operation at another node, after a while.
+func (c *cluster) tryNext(cl *client) {
+	cl.leader = c.rng.below(len(c.nodes))
+	cl.last = nil
+	c.after(c.rng.between(millisecond, 50*millisecond), item{kind: clientStarts, node: cl.id - 1})
+}
+
+// clientTimesOut: an append may or may not have happened; a read did nothing, so
+// it is tried elsewhere.
+func (c *cluster) clientTimesOut(a *attempt) error {
+	cl := a.client
+	if cl.op != a.op || cl.last != a {
+		return nil
+	}
+	if a.op.Kind == Read && (cl.tries < 4 || c.calm) {
+		c.tryNext(cl)
+		return nil
+	}
+	cl.leader = c.rng.below(len(c.nodes))
+	return c.ends(cl, Unknown)
+}
+
+func (c *cluster) ends(cl *client, outcome Outcome) error {
+	op := cl.op
+	op.Outcome, op.Returned = outcome, c.now
+	cl.op, cl.last = nil, nil
+	switch {
+	case op.Kind == Append && outcome == OK:
+		c.stats.AppendsAcked++
+	case op.Kind == Append && outcome == Failed:
+		c.stats.AppendsFailed++
+	case op.Kind == Append:
+		c.stats.AppendsUnknown++
+	case outcome == OK:
+		c.stats.Reads++
+	default:
+		c.stats.ReadsFailed++
+	}
+	c.after(c.rng.between(0, c.knobs.thinkMax), item{kind: clientStarts, node: cl.id - 1})
+	if c.sinks.Return != nil {
+		return c.sinks.Return(*op)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/traces/event"
+)
+
+// cluster is a run in progress.
+type cluster struct {
+	cfg   Config
+	knobs knobs
+	sinks Sinks
+	rng   rng
+	now   Time
+	queue queue
+	nodes []*node // voters, then observers
+	check *checker
+	stats Stats
+
+	conns    map[core.ConnID]*conn // accepted, or about to be; only looked up
+	lastConn core.ConnID
+	blocked  []bool // from*len(nodes)+to
+	cuts     int32  // partitions so far
+
+	clients     []*client
+	attempts    map[core.ClientID]*attempt // in progress; only looked up
+	lastAttempt core.ClientID
+	lastOp      int64
+	committed   int64 // appends acknowledged, for progress
+
+	calm     bool // faults have stopped
+	quiet    bool // clients have stopped
+	step     int64
+	stepNode int
+}
+
+// Run makes one run. The error is a [*ViolationError], an assertion of a core, an
+// error of the storage that was not asked for, or one of a sink, wrapped with
+// the seed and the place.
+func Run(cfg Config, sinks Sinks) (stats Stats, err error) {
+	k, err := cfg.draw()
+	if err != nil {
+		return stats, err
+	}
+	c := &cluster{
+		cfg: cfg, knobs: k, sinks: sinks, rng: rng{state: mix(cfg.Seed ^ 0x72756e)},
+		conns: map[core.ConnID]*conn{}, attempts: map[core.ClientID]*attempt{}, stepNode: -1,
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = c.where(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+		stats = c.stats
+	}()
+	c.build()
+	if err := c.run(); err != nil {
+		return c.stats, c.where(err)
+	}
+	return c.stats, nil
+}
+
+// where says how to find the place again.
+func (c *cluster) where(err error) error {
+	preVote := "without Pre-Vote"
+	if c.knobs.preVote {
+		preVote = "Pre-Vote"
+	}
+	who := ""
+	if c.stepNode >= 0 {
+		who = fmt.Sprintf(", replica %d", c.nodes[c.stepNode].id)
+	}
+	return fmt.Errorf("sim: seed %d (%d voters, %d observers, %s) at %d us, step %d%s: %w",
+		c.cfg.Seed, c.knobs.voters, c.knobs.observers, preVote, c.now, c.stats.Steps, who, err)
+}
+
+func (c *cluster) build() {
+	n := c.knobs.voters + c.knobs.observers
+	c.blocked = make([]bool, n*n)
+	var voters []core.ReplicaKey
+	var ids []int32
+	for i := range n {
+		id := core.ReplicaID(i + 1)
+		ids = append(ids, int32(id))
+		key := core.ReplicaKey{ID: id}
+		if c.knobs.dirsKnown {
+			key.Directory = c.cfg.Directory(id)
+		}
+		if i < c.knobs.voters {
+			voters = append(voters, key)
+		}
+	}
+	c.check = newChecker(ids, c.knobs.voters, &c.stats, c.met)
+	for i := range n {
+		c.nodes = append(c.nodes, newNode(c, i, voters))
+		c.at(c.rng.between(0, 100*millisecond), item{kind: restarts, node: i})
+	}
+	for i := range c.knobs.clients {
+		c.clients = append(c.clients, &client{id: i + 1, leader: c.rng.below(n)})
+		c.at(c.rng.between(0, second), item{kind: clientStarts, node: i})
+	}
+	c.nextFault()
+}
+
+func (c *cluster) met(s Sometimes) { c.stats.Sometimes[s]++ }
+
+// after puts an item into the queue.
+func (c *cluster) after(d Time, it item) {
+	it.at = c.now + max(d, 0)
+	c.queue.push(it)
+}
+
+func (c *cluster) at(t Time, it item) { c.after(t-c.now, it) }
+
+func (c *cluster) run() error {
+	end := c.knobs.duration
+	err := c.until(end, func() bool { return c.cfg.Steps > 0 && c.stats.Steps >= c.cfg.Steps })
+	if err != nil {
+		return err
+	}
+	return c.finish()
+}
+
+// until runs until a time, or until done says so.
+func (c *cluster) until(end Time, done func() bool) error {
+	for !done() && len(c.queue.items) > 0 && c.queue.items[0].at <= end {
+		it := c.queue.pop()
+		c.now = it.at
+		c.stats.VirtualTime = c.now
+		if err := c.happen(&it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cluster) happen(it *item) error {
+	switch it.kind {
+	case wake:
+		return c.nodes[it.node].woken()
+	case requestArrives:
+		return c.requestArrives(it)
+	case responseArrives:
+		return c.responseArrives(it)
+	case requestFails:
+		return c.requestFails(it)
+	case disconnects:
+		return c.disconnects(it)
+	case connectionResets:
+		c.resetConn(it.conn)
+	case flushes:
+		return c.nodes[it.node].flush(it.inc)
+	case flushed:
+		return c.nodes[it.node].flushDone(it.inc)
+	case clientStarts:
+		return c.clientStarts(c.clients[it.node])
+	case clientArrives:
+		return c.clientArrives(it)
+	case clientAnswered:
+		return c.clientAnswered(it.attempt)
+	case clientTimesOut:
+		return c.clientTimesOut(it.attempt)
+	case crashes:
+		if n := c.nodes[it.node]; n.up {
+			return n.crash()
+		}
+	case restarts:
+		if n := c.nodes[it.node]; !n.up {
+			return n.start()
+		}
+	case faultStrikes:
+		return c.strike()
+	case partitionHeals:
+		if it.inc == c.cuts {
+			c.heal()
+		}
+	}
+	return nil
+}
+
+// emit takes an event of a node, gives it to the sink and checks the cluster.
+func (c *cluster) emit(n *node, e *event.Event, appended []boundary) error {
+	c.stats.Events++
+	if c.sinks.Event != nil {
+		if err := c.sinks.Event(e); err != nil {
+			return fmt.Errorf("event sink: %w", err)
+		}
+	}
+	if e.Action == "BecomeCandidate" {
+		for _, other := range c.nodes {
+			if other != n && other.standing == e.State.Epoch {
+				c.met(ElectionSplit)
+				break
+			}
+		}
+		n.standing = e.State.Epoch
+	}
+	return c.check.observe(n.index, e, appended)
+}
+
+// errCrash is what a hook returns where a crash was to happen.
+var errCrash = errors.New("sim: crash")

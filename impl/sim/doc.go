@@ -1,0 +1,20 @@
+// Package sim runs a cluster of replica cores on one seeded scheduler, with a
+// bad network, disks that forget what was not flushed, and clocks that drift.
+//
+// Read [Run], [Config] and [Sinks] first. Everything is a function of the seed:
+//
+//	         ┌──────────── queue of (virtual time, number) ───────────┐
+//	         ▼                                                        │
+//	messages, timers, flushes, clients, faults ──► core.Step ──► driver.Apply
+//	                                                                  │
+//	                        disk (fs.Double), events ──► checks ──► sinks
+//
+// A replica may crash at any moment, also within Apply: between two Ops or in
+// an operation of the disk. What a crash leaves is then held against what the
+// events said is durable. After each event the cluster as a whole is checked
+// (check.go). At the end all faults stop, and the cluster must make progress and
+// agree.
+//
+// There is one goroutine, no real clock, and no iteration over a map that could
+// show. The package knows no specification: whoever takes the events may.
+package sim
