@@ -60,3 +60,19 @@ func BenchmarkElect3_4(b *testing.B) {
 		})
 	}
 }
+
+// TestVotingTwiceElectsTwoLeaders shows that the property can fail.
+func TestVotingTwiceElectsTwoLeaders(t *testing.T) {
+	for _, workers := range []int{1, 8} {
+		m, err := elect.New(3, 2)
+		require.NoError(t, err)
+		m.VoteTwice = true
+		r, err := checker.Run(m, checker.Options{Workers: workers})
+		require.NoError(t, err)
+		assert.Equal(t, checker.Violated, r.Status)
+		require.Len(t, r.Violations, 1)
+		assert.Equal(t, "OneLeaderPerTerm", r.Violations[0].Property)
+		assert.Len(t, r.Violations[0].Trace, r.Depth)
+		assert.EqualValues(t, 15_258, r.Distinct, "the level of the violation is explored to its end")
+	}
+}

@@ -1,0 +1,84 @@
+package checker
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestTableGrowsWhileInserting has goroutines insert overlapping sets into a
+// table that starts too small: each fingerprint must be new exactly once.
+func TestTableGrowsWhileInserting(t *testing.T) {
+	for _, goroutines := range []int{1, 2, 8} {
+		const each, step = 60_000, 20_000
+		table := newTable(12)
+		var handles []*handle
+		for range goroutines {
+			handles = append(handles, table.handle())
+		}
+		var fresh atomic.Int64
+		var wg sync.WaitGroup
+		for g, h := range handles {
+			wg.Go(func() {
+				for i := 0; i < each; i += ringSize {
+					var batch [ringSize]uint64
+					for k := range batch {
+						batch[k] = mix(uint64(g*step+i+k)+1, hashK2) | 1
+					}
+					fresh.Add(int64(bits.OnesCount64(table.insert(h, batch[:]))))
+				}
+			})
+		}
+		wg.Wait()
+		want := int64((goroutines-1)*step + each)
+		assert.Equal(t, want, fresh.Load(), "%d goroutines", goroutines)
+		assert.Greater(t, len(table.slots), int(want), "the table must not be more than full")
+		used := 0
+		for _, fp := range table.slots {
+			if fp != 0 {
+				used++
+			}
+		}
+		assert.Equal(t, int(want), used)
+		table.free()
+	}
+}
+
+func TestParentLogKeepsRefs(t *testing.T) {
+	var l parentLog
+	defer l.free()
+	for i := range uint32(3 * logPage / 2) {
+		l.add(makeRef(makeOrdinal(3, i), i%maxEdge))
+	}
+	for _, i := range []uint32{0, 1, logPage - 1, logPage, 3*logPage/2 - 1} {
+		r := l.at(i)
+		assert.Equal(t, 3, r.parent().worker())
+		assert.Equal(t, i, r.parent().index())
+		assert.Equal(t, i%maxEdge, r.edge())
+	}
+	assert.Equal(t, initial, makeRef(initial, 7).parent())
+	assert.NotEqual(t, initial, makeOrdinal(maxWorkers-2, 1<<32-1), "no state may have the ordinal of none")
+}
+
+// TestHashSeesEveryByte flips each bit of contents of several sizes.
+func TestHashSeesEveryByte(t *testing.T) {
+	seen := map[uint64]bool{}
+	for size := range 40 {
+		content := make([]byte, size)
+		for seed := range uint64(8) {
+			h := hashBytes(content, seed)
+			assert.False(t, seen[h], "size %d seed %d", size, seed)
+			seen[h] = true
+			for bit := range 8 * size {
+				content[bit/8] ^= 1 << (bit % 8)
+				h := hashBytes(content, seed)
+				assert.False(t, seen[h], "size %d seed %d bit %d", size, seed, bit)
+				seen[h] = true
+				content[bit/8] ^= 1 << (bit % 8)
+			}
+		}
+	}
+}
