@@ -5,6 +5,7 @@ import (
 
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/driver"
+	"github.com/quorate/quorate/impl/log"
 )
 
 // client does one operation after the other. It follows whoever answered last.
@@ -25,6 +26,7 @@ type attempt struct {
 	inc    int32
 	floor  int64 // of a read: what had been acknowledged when it arrived
 	result core.Result
+	saw    []byte // value that a read saw
 }
 
 const maxTries = 12
@@ -104,6 +106,9 @@ func (c *cluster) completed(n *node, id core.ClientID, result core.Result) error
 			c.committed++
 		} else {
 			err = c.check.read(int64(result.Offset), a.floor)
+			if err == nil {
+				a.saw, err = lastValue(n.driver.Log(), int64(result.Offset))
+			}
 		}
 		if err != nil {
 			return err
@@ -119,6 +124,29 @@ func (c *cluster) completed(n *node, id core.ClientID, result core.Result) error
 	return nil
 }
 
+// lastValue is the last record of a client below an offset, nil if there is none.
+func lastValue(l *log.Log, below int64) (value []byte, err error) {
+	var span log.Span
+	for below > 0 && value == nil {
+		if err := l.Read(&span, below-1, 1, l.EndOffset()); err != nil {
+			return nil, err
+		}
+		it := log.NewBatches(span.Bytes)
+		it.Next()
+		b := it.Batch()
+		if !b.Control {
+			err = b.Records(func(r log.Record) error {
+				if r.Offset < below {
+					value = r.Value // of memory that is ours
+				}
+				return nil
+			})
+		}
+		below = b.Base
+	}
+	return value, err
+}
+
 func (c *cluster) clientAnswered(a *attempt) error {
 	cl := a.client
 	if cl.op != a.op {
@@ -132,6 +160,9 @@ func (c *cluster) clientAnswered(a *attempt) error {
 		}
 		cl.leader = a.node.index
 		a.op.Offset = int64(a.result.Offset)
+		if a.op.Kind == Read {
+			a.op.Value = a.saw
+		}
 		return c.ends(cl, OK)
 	case a != cl.last: // another attempt is in progress
 		return nil

@@ -42,7 +42,8 @@ type Config struct {
 type Sinks struct {
 	// Event takes the events of all nodes, in order for each; the event may be kept.
 	Event func(e *event.Event) error
-	// Invoke and Return take the operations of clients, in order of time.
+	// Invoke and Return take the operations of clients, in order of time. Invoked
+	// with no Return: the run ended with an error before.
 	Invoke, Return func(op Operation) error
 	// Committed takes every data record of the log at the end of a run, in order.
 	Committed func(offset int64, value []byte) error
@@ -76,7 +77,8 @@ type Operation struct {
 	// ID is unique in the run.
 	ID   int64
 	Kind OperationKind
-	// Value is what is appended, unique in the run.
+	// Value is what is appended, unique in the run; of a read that was answered the
+	// last value below Offset.
 	Value    []byte
 	Invoked  Time
 	Returned Time

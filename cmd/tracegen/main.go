@@ -1,0 +1,93 @@
+// Command tracegen records runs of the implementation as traces, to be checked
+// with quorate trace check and quorate history check.
+//
+//	tracegen -sim -seeds 1-20 -out DIR
+//
+// records simulated runs, one for each seed: a bad network, disks that forget,
+// clients. Each run is a directory:
+//
+//	DIR/seed-7/run.json              who took part
+//	DIR/seed-7/node-1.ndjson.zst     events of a node
+//	DIR/seed-7/history.ndjson.zst    what the clients saw
+//
+// It exits with 0 if all runs were fine, 1 if one broke a property that the
+// simulator itself checks, 2 for a usage error or a file that cannot be written.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Exit codes.
+const (
+	exitOK       = 0
+	exitViolated = 1
+	exitUsage    = 2
+)
+
+// mode is a way of recording runs. Each has a file of its own.
+type mode interface {
+	// asked says whether the flags ask for this mode.
+	asked() bool
+	// run records, prints a line for each run, and returns an exit code. An error
+	// is exitUsage.
+	run(out string, stdout, stderr io.Writer) (int, error)
+}
+
+// modes add their flags.
+var modes = []func(*flag.FlagSet) mode{newSim}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is main without the process around it.
+func run(args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("tracegen", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	out := flags.String("out", "", "directory for the runs (required)")
+	var all []mode
+	for _, add := range modes {
+		all = append(all, add(flags))
+	}
+	code, err := dispatch(flags, all, args, out, stdout, stderr)
+	if err != nil {
+		fmt.Fprintf(stderr, "tracegen: %v\n", err)
+	}
+	return code
+}
+
+func dispatch(flags *flag.FlagSet, all []mode, args []string, out *string, stdout, stderr io.Writer) (int, error) {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK, nil
+	case err != nil:
+		return exitUsage, nil // the flag package has said why
+	case flags.NArg() > 0:
+		return exitUsage, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	var asked mode
+	for _, m := range all {
+		if m.asked() && asked != nil {
+			return exitUsage, errors.New("-sim and -nodes exclude each other")
+		} else if m.asked() {
+			asked = m
+		}
+	}
+	switch {
+	case asked == nil:
+		return exitUsage, errors.New("nothing to do: give -sim or -nodes (see -help)")
+	case *out == "":
+		return exitUsage, errors.New("-out is required")
+	}
+	if err := os.MkdirAll(*out, 0o755); err != nil {
+		return exitUsage, err
+	}
+	code, err := asked.run(*out, stdout, stderr)
+	if err != nil {
+		return exitUsage, err
+	}
+	return code, nil
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/quorate/quorate/checker/linear"
+	"github.com/quorate/quorate/impl/sim"
+	"github.com/quorate/quorate/traces/history"
+)
+
+// simulation is the mode that records simulated runs.
+type simulation struct {
+	on                         bool
+	seeds, preVote             string
+	voters, observers, clients int
+	ticks, steps               int64
+	noFaults, loseDisks        bool
+	plain, noEvents, quiet     bool
+}
+
+func newSim(flags *flag.FlagSet) mode {
+	s := &simulation{}
+	flags.BoolVar(&s.on, "sim", false, "record simulated runs")
+	flags.StringVar(&s.seeds, "seeds", "1", "seeds of the runs, as 7 or 1-20 or 1-5,9")
+	flags.IntVar(&s.voters, "voters", 0, "number of voters, 1 to 9; 0: by seed")
+	flags.IntVar(&s.observers, "observers", 0, "number of observers, up to 9, -1 for none; 0: by seed")
+	flags.IntVar(&s.clients, "clients", 0, "number of clients; 0: by seed")
+	flags.StringVar(&s.preVote, "prevote", "", "on or off; empty: by seed")
+	flags.Int64Var(&s.ticks, "ticks", 0, "virtual milliseconds with faults and clients; 0: by seed")
+	flags.Int64Var(&s.steps, "steps", 0, "at most so many steps of replicas with faults and clients; 0: no limit")
+	flags.BoolVar(&s.noFaults, "no-faults", false, "no crash, no loss, no delay")
+	flags.BoolVar(&s.loseDisks, "lose-disks", false, "crashes may take the disk with them, which can break safety")
+	flags.BoolVar(&s.plain, "plain", false, "do not compress")
+	flags.BoolVar(&s.noEvents, "no-events", false, "write no files, only run and check")
+	flags.BoolVar(&s.quiet, "quiet", false, "print only runs that break a property, and the total")
+	return s
+}
+
+func (s *simulation) asked() bool { return s.on }
+
+func (s *simulation) config() (sim.Config, error) {
+	c := sim.Config{
+		Voters: s.voters, Observers: s.observers, Clients: s.clients, Steps: s.steps,
+		Duration: sim.Time(s.ticks) * 1000, NoFaults: s.noFaults, LoseDisks: s.loseDisks,
+	}
+	switch s.preVote {
+	case "":
+	case "on":
+		c.PreVote = sim.On
+	case "off":
+		c.PreVote = sim.Off
+	default:
+		return c, fmt.Errorf("-prevote %q: want on or off", s.preVote)
+	}
+	if s.ticks < 0 || s.steps < 0 || s.clients < 0 {
+		return c, fmt.Errorf("-ticks, -steps and -clients cannot be negative")
+	}
+	_, err := c.Setup()
+	return c, err
+}
+
+func (s *simulation) run(out string, stdout, stderr io.Writer) (int, error) {
+	base, err := s.config()
+	if err != nil {
+		return exitUsage, err
+	}
+	seeds, err := parseSeeds(s.seeds)
+	if err != nil {
+		return exitUsage, err
+	}
+	code := exitOK
+	var total sim.Stats
+	for _, r := range seeds {
+		for seed := r[0]; ; seed++ {
+			cfg := base
+			cfg.Seed = seed
+			stats, broken, err := s.record(out, cfg, stdout)
+			if err != nil {
+				return exitUsage, err
+			}
+			if broken != nil {
+				code = exitViolated
+				fmt.Fprintf(stderr, "tracegen: %v\n", broken)
+			}
+			total.Add(&stats)
+			if seed == r[1] {
+				break
+			}
+		}
+	}
+	printTotal(stdout, &total)
+	return code, nil
+}
+
+// record makes one run. broken is a property that it broke.
+func (s *simulation) record(out string, cfg sim.Config, stdout io.Writer) (stats sim.Stats, broken, err error) {
+	setup, err := cfg.Setup()
+	if err != nil {
+		return stats, nil, err
+	}
+	rec, err := s.newRecorder(out, cfg, setup)
+	if err != nil {
+		return stats, nil, err
+	}
+	stats, broken = sim.Run(cfg, rec.sinks())
+	if err := rec.close(int64(stats.VirtualTime)); err != nil {
+		return stats, nil, err
+	}
+	verdict := "-"
+	if broken == nil {
+		report, err := history.Check(&rec.history, rec.committed, history.Options{Whole: true})
+		switch {
+		case err != nil:
+			return stats, nil, err
+		case report.Verdict == linear.NotLinearizable:
+			broken = fmt.Errorf("seed %d: history is not linearizable: %s", cfg.Seed, report.Why)
+		}
+		verdict = fmt.Sprint(report.Verdict)
+	}
+	if !s.quiet || broken != nil {
+		fmt.Fprintf(stdout, "seed %-6d %d voters %d observers prevote=%-5t events %-7d elections %-3d crashes %-3d truncations %-3d acked %-5d unknown %-4d reads %-5d %s\n",
+			cfg.Seed, setup.Voters, setup.Observers, setup.PreVote, stats.Events, stats.Elections, stats.Crashes,
+			stats.Truncations, stats.AppendsAcked, stats.AppendsUnknown, stats.Reads, verdict)
+	}
+	return stats, broken, nil
+}
+
+func printTotal(w io.Writer, t *sim.Stats) {
+	fmt.Fprintf(w, "total: steps %d events %d virtual %.0f s; elections %d truncations %d; crashes %d (in a step %d, in a start %d); "+
+		"messages %d dropped %d duplicated %d; appends acked %d unknown %d failed %d; reads %d failed %d\n",
+		t.Steps, t.Events, float64(t.VirtualTime)/1e6, t.Elections, t.Truncations, t.Crashes, t.CrashesInStep, t.CrashesInStart,
+		t.Sent, t.Dropped, t.Duplicated, t.AppendsAcked, t.AppendsUnknown, t.AppendsFailed, t.Reads, t.ReadsFailed)
+	var seen, never []string
+	for i, n := range t.Sometimes {
+		if n == 0 {
+			never = append(never, sim.Sometimes(i).String())
+		} else {
+			seen = append(seen, fmt.Sprintf("%s %d", sim.Sometimes(i), n))
+		}
+	}
+	fmt.Fprintf(w, "met:   %s\n", strings.Join(seen, ", "))
+	if len(never) > 0 {
+		fmt.Fprintf(w, "never: %s\n", strings.Join(never, ", "))
+	}
+}
+
+// parseSeeds parses lists of ranges.
+func parseSeeds(text string) ([][2]uint64, error) {
+	var list [][2]uint64
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		a, err := strconv.ParseUint(first, 10, 64)
+		b, err2 := strconv.ParseUint(last, 10, 64)
+		if err != nil || err2 != nil || b < a {
+			return nil, fmt.Errorf("-seeds %q: want numbers and ranges, as 7 or 1-20 or 1-5,9", text)
+		}
+		list = append(list, [2]uint64{a, b})
+	}
+	return list, nil
+}
+
+func makeRunDir(out string, seed uint64) (string, error) {
+	dir := filepath.Join(out, fmt.Sprintf("seed-%d", seed))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", fmt.Errorf("%w (runs are not overwritten)", err)
+	}
+	return dir, nil
+}
