@@ -217,3 +217,16 @@ func TestSchemaAgreesWithDecoder(t *testing.T) {
 	require.Greater(t, accepted, 500)
 	require.Greater(t, refused, 1000)
 }
+
+// The example in the README is an event.
+func TestREADMEExample(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(readme), "```json\n")
+	require.True(t, ok)
+	example, _, ok := strings.Cut(rest, "```")
+	require.True(t, ok)
+	var e Event
+	require.NoError(t, Decode([]byte(example), &e))
+	require.NoError(t, againstSchema(t, []byte(example)))
+}
