@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"encoding/binary"
-
-	"github.com/twmb/franz-go/pkg/kmsg"
-)
+import "encoding/binary"
 
 // Header is the header of a request.
 type Header struct {
@@ -18,12 +14,17 @@ type Header struct {
 // flexible says whether the request is of a version with tagged fields. Where the
 // version is too new to know, it is: newer versions do not lose them.
 func (h Header) flexible() bool {
-	r := kmsg.RequestForKey(int16(h.API))
-	if r == nil {
-		return false
+	switch h.API {
+	case Fetch:
+		return h.Version >= 12
+	case ApiVersions:
+		return h.Version >= 3
+	case Vote:
+		return true
+	case BeginQuorumEpoch, EndQuorumEpoch:
+		return h.Version >= 1
 	}
-	r.SetVersion(h.Version)
-	return r.IsFlexible()
+	return false // not served
 }
 
 // appendRequestHeader writes header version 1, or 2 where the version is flexible.

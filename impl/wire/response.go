@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"math"
-
 	"github.com/quorate/quorate/impl/core"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -104,12 +102,18 @@ type Expect struct {
 	Header
 	PreVote bool
 	Read    int64
+	// Offset is where the records of a Fetch response must begin.
+	Offset core.Offset
 }
 
 // ExpectFor is what the response to a request will answer.
 func ExpectFor(h Header, m *core.Message) Expect {
 	h.API = apiOf(m.Kind)
-	return Expect{Header: h, PreVote: m.PreVote, Read: m.Read}
+	e := Expect{Header: h, PreVote: m.PreVote, Read: m.Read}
+	if m.Kind == core.Fetch {
+		e.Offset = m.Offset
+	}
+	return e
 }
 
 // Limit is the most bytes that the frame of the response may have.
@@ -139,7 +143,7 @@ func (c *Codec) ReadResponse(frame []byte, e Expect, m *core.Message) (core.Erro
 	case EndQuorumEpoch:
 		code, err = readEndResponse(body, e.Version, m)
 	case Fetch:
-		code, err = readFetchResponse(body, e.Version, m)
+		code, err = readFetchResponse(body, e, m)
 	default:
 		err = malformed("response of API %d", e.API)
 	}
@@ -218,9 +222,9 @@ func readEndResponse(body []byte, version int16, m *core.Message) (core.ErrorCod
 	return core.None, nil
 }
 
-func readFetchResponse(body []byte, version int16, m *core.Message) (core.ErrorCode, error) {
+func readFetchResponse(body []byte, e Expect, m *core.Message) (core.ErrorCode, error) {
 	r := kmsg.NewFetchResponse()
-	r.Version = version
+	r.Version = e.Version
 	if err := r.UnsafeReadFrom(body); err != nil {
 		return 0, err
 	}
@@ -242,10 +246,7 @@ func readFetchResponse(body []byte, version int16, m *core.Message) (core.ErrorC
 		m.Diverging = core.NoEpochEnd
 	}
 	if len(p.RecordBatches) > 0 {
-		m.Records = p.RecordBatches
-	}
-	if len(p.RecordBatches) > math.MaxInt32 {
-		return 0, malformed("%d bytes of records", len(p.RecordBatches))
+		m.Records, m.Offset = p.RecordBatches, e.Offset
 	}
 	return core.None, nil
 }

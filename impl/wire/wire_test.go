@@ -104,6 +104,14 @@ func TestHeaders(t *testing.T) {
 	h.Version = 0
 	require.Equal(t, unhex(t, "fffffffe"), appendResponseHeader(nil, h))
 
+	for _, api := range served {
+		for version := int16(0); version <= testCodec().Supported(api).Max; version++ {
+			r := kmsg.RequestForKey(int16(api))
+			r.SetVersion(version)
+			require.Equal(t, r.IsFlexible(), Header{API: api, Version: version}.flexible())
+		}
+	}
+
 	// A null client id and an unknown tagged field are fine.
 	got, body, err := readRequestHeader(unhex(t, "0034 0002 00000007 ffff 01 05 02 0102 77"))
 	require.NoError(t, err)
@@ -129,7 +137,7 @@ func responses() []core.Message {
 		{Kind: core.Vote, Epoch: 5, Leader: 2, Error: core.FencedLeaderEpoch, PreVote: true},
 		{Kind: core.BeginQuorumEpoch, Epoch: 5, Leader: 1, Read: 4},
 		{Kind: core.EndQuorumEpoch, Epoch: 5, Leader: 1, Error: core.InvalidVoterKey},
-		{Kind: core.Fetch, Epoch: 5, Leader: 1, HighWatermark: 77, Records: []byte("not a batch"), Diverging: core.NoEpochEnd},
+		{Kind: core.Fetch, Epoch: 5, Leader: 1, Offset: 6, HighWatermark: 77, Records: []byte("not a batch"), Diverging: core.NoEpochEnd},
 		{Kind: core.Fetch, Epoch: 5, Leader: 2, HighWatermark: core.UnknownOffset, Error: core.NotLeaderOrFollower, Diverging: core.NoEpochEnd},
 		{Kind: core.Fetch, Epoch: 5, Leader: 9, HighWatermark: 3, Diverging: core.EpochEnd{Epoch: 3, End: 12}},
 		{Kind: core.Fetch, Epoch: 5, Leader: -1, HighWatermark: 3, Diverging: core.NoEpochEnd},
@@ -170,7 +178,7 @@ func TestRoundTrip(t *testing.T) {
 		m.Response, m.From, m.To = true, core.NoKey, core.NoKey
 		v := c.Supported(apiOf(m.Kind))
 		for version := v.Min; version <= v.Max; version++ {
-			e := Expect{Header: Header{API: apiOf(m.Kind), Version: version, Correlation: 12}, PreVote: m.PreVote, Read: m.Read}
+			e := Expect{Header: Header{API: apiOf(m.Kind), Version: version, Correlation: 12}, PreVote: m.PreVote, Read: m.Read, Offset: m.Offset}
 			frame := c.AppendResponse(nil, e.Header, &m)
 			inner, err := ReadFrame(bytes.NewReader(frame), e.Limit(), nil)
 			require.NoError(t, err)

@@ -1,0 +1,133 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/fs"
+	"github.com/quorate/quorate/impl/log"
+	"github.com/quorate/quorate/impl/quorumstate"
+	"github.com/quorate/quorate/impl/wire"
+)
+
+// Voter is a replica of the static voter set.
+type Voter struct {
+	ID core.ReplicaID
+	// Directory id; zero: not known, and any will do.
+	Directory core.DirectoryID
+	// Addr is host:port of its listener.
+	Addr string
+}
+
+// Config of a Node.
+type Config struct {
+	ID        core.ReplicaID
+	Directory core.DirectoryID
+	// Dir holds all files of the replica. It is made if it is missing.
+	Dir string
+	// FS holds Dir. Nil: the operating system's, and Dir is locked against another
+	// process.
+	FS fs.FS
+	// Listen is host:port of the quorum's listener. Empty: any port of 127.0.0.1.
+	// Listener, if not nil, is used instead.
+	Listen   string
+	Listener net.Listener
+	// ClientListen is host:port of the listener of the provisional client protocol.
+	// Empty: none.
+	ClientListen string
+	// Voters of the quorum. A node that is not one of them is an observer.
+	Voters []Voter
+	// ClusterID, if not empty, must be that of every peer that states one.
+	ClusterID string
+	// Trace is the file to which events are appended. Empty: none are recorded.
+	Trace string
+	// DisablePreVote: the behaviour before Kafka 4.0, Vote up to version 1.
+	DisablePreVote bool
+	// MaxFetch is the highest version of Fetch to use: 17 or 18 (0).
+	MaxFetch int16
+	// Core has timeouts and limits. What this Config says elsewhere is ignored in it;
+	// Seed 0 is one that differs from start to start.
+	Core core.Config
+	Log  log.Config
+	// MaxConnections bounds the accepted connections. 0: 256.
+	MaxConnections int
+}
+
+// logDir is the name of the directory of the log, as in Kafka.
+const logDir = "__cluster_metadata-0"
+
+func (c *Config) check() error {
+	if c.ID < 0 {
+		return errors.New("node: the id is negative")
+	}
+	if c.Dir == "" {
+		return errors.New("node: no directory is given")
+	}
+	if len(c.Voters) == 0 {
+		return errors.New("node: there are no voters")
+	}
+	if c.MaxFetch != 0 && c.MaxFetch != 17 && c.MaxFetch != 18 {
+		return fmt.Errorf("node: Fetch version %d, want 17 or 18", c.MaxFetch)
+	}
+	for _, v := range c.Voters {
+		if _, err := v.endpoint(); err != nil {
+			return fmt.Errorf("node: voter %d: %w", v.ID, err)
+		}
+	}
+	return nil
+}
+
+func (v Voter) endpoint() (wire.Endpoint, error) {
+	host, port, err := net.SplitHostPort(v.Addr)
+	if err != nil {
+		return wire.Endpoint{}, err
+	}
+	p, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || p == 0 || host == "" {
+		return wire.Endpoint{}, fmt.Errorf("address %q is not host:port", v.Addr)
+	}
+	return wire.Endpoint{Host: host, Port: uint16(p)}, nil
+}
+
+// core is the configuration of the replica core.
+func (c *Config) core(incarnation int32) core.Config {
+	k := c.Core
+	k.ID, k.Directory = c.ID, c.Directory
+	k.Voters, k.Bootstrap = nil, nil
+	for _, v := range c.Voters {
+		k.Voters = append(k.Voters, core.ReplicaKey{ID: v.ID, Directory: v.Directory})
+	}
+	k.PreVote = !c.DisablePreVote
+	k.Trace = c.Trace != ""
+	if k.RequestTimeout == 0 {
+		k.RequestTimeout = 2000
+	}
+	if k.Seed == 0 {
+		k.Seed = uint64(time.Now().UnixNano())<<16 ^ uint64(c.ID)<<8 ^ uint64(incarnation)
+	}
+	return k
+}
+
+func (c *Config) codec() *wire.Codec {
+	w := &wire.Codec{
+		ClusterID: c.ClusterID, PreVote: !c.DisablePreVote, MaxFetch: c.MaxFetch,
+		Self: c.ID, Endpoints: make(map[core.ReplicaID]wire.Endpoint, len(c.Voters)),
+	}
+	for _, v := range c.Voters {
+		w.Endpoints[v.ID], _ = v.endpoint() // checked
+	}
+	return w
+}
+
+// quorumState is written as kraft.version 0 has it: the voter set is static.
+func (c *Config) quorumState() quorumstate.Config {
+	q := quorumstate.Config{Version: 0}
+	for _, v := range c.Voters {
+		q.Voters = append(q.Voters, int32(v.ID))
+	}
+	return q
+}

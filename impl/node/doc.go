@@ -1,0 +1,29 @@
+// Package node is a replica as a process, or a part of one: the core with its
+// driver, sockets, timers and clients around it.
+//
+// Read [Start], [Config] and [Node] first. One goroutine owns the core, the log
+// and everything that is not a socket:
+//
+//	accepted connections ─┐                   ┌─► driver: log, quorum-state
+//	connections to peers ─┤   one bounded     │
+//	flusher ──────────────┼──► queue ──► loop ┼─► trace (one write a step)
+//	clients ──────────────┤                   │
+//	timer ────────────────┘                   └─► then requests, responses, results
+//
+// What a step sends is kept back until its events have been given to the operating
+// system, so that nobody receives what a trace does not know of.
+//
+// An accepted connection has a goroutine that reads and one that writes, whatever
+// waits on it: a fetch that is parked is a value in the core. A connection to a
+// peer has one goroutine and one request in flight; a request that is given up
+// takes its connection with it, so that no late answer can be mistaken for
+// another.
+//
+// An error of the storage or of the trace stops the node (see [Node.Done]); nothing
+// is retried. A broken invariant panics.
+//
+// Provisional until Kafka's own client requests are served: the client protocol of
+// clientapi.go, and the state machine in memory, which keeps every committed value
+// and grows without bound. There is no TLS, and directory ids are those of the
+// configuration.
+package node

@@ -1,0 +1,59 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/quorate/quorate/impl/core"
+)
+
+// ErrStopped is the error of every operation after the node was stopped.
+var ErrStopped = errors.New("node is stopped")
+
+// OpError is how an operation of a client failed.
+type OpError struct {
+	// Code is a Kafka error code, None if the node stopped or the caller went away.
+	Code core.ErrorCode
+	// Unknown: the operation may yet take effect, or already has. False: it has not
+	// and never will.
+	Unknown bool
+	// Leader that the node knew, NoReplica if none.
+	Leader core.ReplicaID
+	// Cause is set where Code is None.
+	Cause error
+}
+
+// Error implements error.
+func (e *OpError) Error() string {
+	what := codeName(e.Code)
+	if e.Code == core.None {
+		what = fmt.Sprint(e.Cause)
+	}
+	if e.Unknown {
+		what += " (outcome unknown)"
+	}
+	return what
+}
+
+// Unwrap returns Cause.
+func (e *OpError) Unwrap() error { return e.Cause }
+
+func codeName(c core.ErrorCode) string {
+	switch c {
+	case core.None:
+		return "NONE"
+	case core.NotLeaderOrFollower:
+		return "NOT_LEADER_OR_FOLLOWER"
+	case core.BrokerNotAvailable:
+		return "BROKER_NOT_AVAILABLE"
+	case core.MessageTooLarge:
+		return "MESSAGE_TOO_LARGE"
+	case core.UnsupportedVersion:
+		return "UNSUPPORTED_VERSION"
+	case core.InvalidRequest:
+		return "INVALID_REQUEST"
+	case core.ThrottlingQuotaExceeded:
+		return "THROTTLING_QUOTA_EXCEEDED"
+	}
+	return fmt.Sprintf("error %d", c)
+}

@@ -1,0 +1,52 @@
+package node
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/impl/fs"
+	"github.com/stretchr/testify/require"
+)
+
+// A node whose storage fails stops, says why, and leaves its clients in no doubt
+// that it does not know.
+func TestStorageFailureStopsTheNode(t *testing.T) {
+	for _, kind := range []fs.Kind{fs.OpWrite, fs.OpSync} {
+		t.Run(kind.String(), func(t *testing.T) {
+			disk := fs.NewDouble()
+			var armed atomic.Bool
+			disk.Fail(func(op fs.Op) fs.Fault {
+				if armed.Load() && op.Kind == kind && strings.HasSuffix(op.Path, ".log") {
+					return fs.Error
+				}
+				return fs.None
+			})
+			c := newCluster(t, 1, false, func(cfg *Config) { cfg.FS, cfg.Dir = disk, "/d" })
+			c.append("a")
+			armed.Store(true)
+			n := c.nodes[0]
+			_, err := n.Append(context.Background(), []byte("b"))
+			var failed *OpError
+			require.ErrorAs(t, err, &failed)
+			require.True(t, failed.Unknown)
+			select {
+			case <-n.Done():
+			case <-time.After(10 * time.Second):
+				t.Fatal("it goes on")
+			}
+			require.ErrorIs(t, n.Err(), fs.ErrInjected)
+			c.nodes[0] = nil
+			_, err = n.ReadIndex(context.Background())
+			require.ErrorIs(t, err, ErrStopped)
+
+			armed.Store(false)
+			c.start(0) // what was acknowledged is there
+			c.append("c")
+			require.Equal(t, "a", string(c.nodes[0].Values(0)[0].Value))
+			require.Equal(t, int32(2), c.nodes[0].State().Incarnation)
+		})
+	}
+}

@@ -1,0 +1,219 @@
+package node
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/driver"
+	"github.com/quorate/quorate/traces/event"
+)
+
+// run is the loop: the only goroutine that touches the core.
+func (n *Node) run() {
+	defer n.stopped()
+	if err := n.carryOut(nil); err != nil {
+		n.fail(err)
+		return
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	resign := n.resign
+	for n.ctx.Err() == nil {
+		timer.Reset(n.untilWake())
+		var err error
+		select {
+		case in := <-n.inputs:
+			err = n.step(&in)
+		case op := <-n.ops:
+			err = n.clientOp(op)
+		case <-timer.C:
+			err = n.step(&input{})
+		case <-resign:
+			resign = nil
+			n.resigned, n.deadline = true, time.Now().Add(closeTimeout)
+			err = n.step(&input{Input: core.Input{Kind: core.InputResign}})
+		case <-n.ctx.Done():
+		}
+		if err != nil {
+			n.fail(err)
+		} else if n.resigned && (!n.announcing() || !time.Now().Before(n.deadline)) {
+			n.fail(ErrStopped)
+		}
+	}
+}
+
+// untilWake is how long the loop may sleep.
+func (n *Node) untilWake() time.Duration {
+	d := time.Hour
+	if n.effects.Wake != core.Never {
+		// Ticks are cut off: wake in the tick after, never before.
+		d = min(d, time.Duration(n.effects.Wake)*time.Millisecond-time.Since(n.start))
+	}
+	if n.resigned {
+		d = min(d, time.Until(n.deadline))
+	}
+	return max(d, 0)
+}
+
+// announcing says whether a leader that resigned still has somebody to tell.
+func (n *Node) announcing() bool {
+	if n.replica.State().Role != core.Resigned {
+		return false
+	}
+	for _, c := range n.peers {
+		if c.busy {
+			return true
+		}
+	}
+	return false
+}
+
+// step gives the core an input and carries out what it asks for.
+func (n *Node) step(in *input) error {
+	switch in.Kind {
+	case core.InputRequest:
+		c := in.accepted
+		c.header, c.link = in.header, in.link
+		n.inbound[c.id] = c
+	case core.InputDisconnected:
+		delete(n.inbound, in.Conn)
+	case core.InputResponse, core.InputRequestFailed:
+		in.from.busy = false
+		if in.broken && n.peers[in.from.peer] == in.from {
+			delete(n.peers, in.from.peer)
+		}
+	}
+	n.replica.Step(n.now(), &in.Input, &n.effects)
+	return n.carryOut(in)
+}
+
+// carryOut carries out the effects of a step: storage and trace first, then what
+// others see.
+func (n *Node) carryOut(in *input) error {
+	var err error
+	if in == nil {
+		err = n.driver.Apply(nil, driver.Link{}, n.effects.Ops, n)
+	} else {
+		err = n.driver.Apply(&in.Input, in.link, n.effects.Ops, n)
+	}
+	if err == nil && n.trace != nil {
+		err = n.trace.Flush()
+	}
+	if err != nil {
+		return err
+	}
+	n.dispatch()
+	if hw := n.replica.State().HighWatermark; hw > core.Offset(n.machine.applied) {
+		if err := n.machine.advance(n.driver.Log(), int64(hw)); err != nil {
+			return fmt.Errorf("apply committed records: %w", err)
+		}
+	}
+	n.publish()
+	n.finish()
+	return nil
+}
+
+// dispatch lets go what the step sends. Nothing here blocks: a connection has one
+// request or response at a time, and room for it.
+func (n *Node) dispatch() {
+	for i := range n.sends {
+		s := &n.sends[i]
+		if s.to != nil {
+			s.to.requests <- s.request
+		} else {
+			select {
+			case s.back.out <- s.frame:
+			default: // not reached: one request at a time is with the core
+				s.back.conn.Close()
+			}
+		}
+	}
+	clear(n.sends)
+	n.sends = n.sends[:0]
+}
+
+func (n *Node) publish() {
+	n.state.Store(&State{State: n.replica.State(), ID: n.cfg.ID, Incarnation: n.incarnation, Applied: n.machine.applied})
+}
+
+// stopped ends everything after the loop.
+func (n *Node) stopped() {
+	n.cancel()
+	n.listener.Close()
+	if n.clients != nil {
+		n.clients.Close()
+	}
+	n.mu.Lock()
+	for c := range n.conns {
+		c.Close()
+	}
+	n.mu.Unlock()
+	n.abandon()
+	n.wg.Wait()
+	n.release()
+	close(n.done)
+}
+
+// The hooks of the driver.
+var _ driver.Hooks = (*Node)(nil)
+
+// Time implements [driver.Hooks].
+func (n *Node) Time() int64 { return time.Now().UnixMilli() }
+
+// RequestLink implements [driver.Hooks].
+func (n *Node) RequestLink(peer core.ReplicaID) driver.Link {
+	return driver.Link{Conn: n.conn(peer).name}
+}
+
+// ResponseLink implements [driver.Hooks].
+func (n *Node) ResponseLink(conn core.ConnID) driver.Link {
+	if c := n.inbound[conn]; c != nil {
+		return c.link
+	}
+	return driver.Link{External: true}
+}
+
+// Record implements [driver.Hooks]. The event reaches the file before the step sends
+// anything, by the Flush of carryOut.
+func (n *Node) Record(e *event.Event) error { return n.trace.Write(e) }
+
+// Flush implements [driver.Hooks].
+func (n *Node) Flush(id core.FlushID, end core.Offset) error {
+	n.flushMu.Lock()
+	n.flushID, n.flushEnd = id, end
+	n.flushMu.Unlock()
+	select {
+	case n.flushWake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// SendRequest implements [driver.Hooks].
+func (n *Node) SendRequest(peer core.ReplicaID, correlation int32, m *core.Message) error {
+	c := n.conn(peer)
+	c.busy = true
+	n.sends = append(n.sends, send{to: c, request: keep(correlation, m)})
+	return nil
+}
+
+// SendResponse implements [driver.Hooks].
+func (n *Node) SendResponse(conn core.ConnID, correlation int32, m *core.Message) error {
+	c := n.inbound[conn]
+	if c == nil {
+		return nil // closed
+	}
+	h := c.header
+	h.Correlation = correlation
+	f := frames.Get().(*frame)
+	f.b = n.codec.AppendResponse(f.b[:0], h, m)
+	n.sends = append(n.sends, send{back: c, frame: f})
+	return nil
+}
+
+// Complete implements [driver.Hooks].
+func (n *Node) Complete(client core.ClientID, result core.Result) error {
+	n.results = append(n.results, finished{client, result})
+	return nil
+}

@@ -1,0 +1,309 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/driver"
+	"github.com/quorate/quorate/impl/wire"
+	"github.com/quorate/quorate/traces/event"
+)
+
+const (
+	// queued bounds the inputs that wait for the loop, and the clients' operations.
+	queued = 1024
+	// closeTimeout bounds how long a leader that closes waits for others to take
+	// notice.
+	closeTimeout = time.Second
+)
+
+// Node is a replica that runs.
+type Node struct {
+	cfg         Config
+	coreCfg     core.Config
+	codec       *wire.Codec
+	incarnation int32
+	listener    net.Listener
+	clients     net.Listener // nil: none
+
+	inputs    chan input
+	ops       chan *clientOp
+	resign    chan struct{}
+	ctx       context.Context // ends when the node stops
+	cancel    context.CancelFunc
+	wg        sync.WaitGroup // all goroutines but the loop
+	done      chan struct{}  // closed after the last goroutine
+	accepted  atomic.Uint64
+	state     atomic.Pointer[State]
+	machine   machine
+	closeOnce sync.Once
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{} // guarded by mu
+	err   error                 // why the node stopped; guarded by mu
+
+	flushMu   sync.Mutex
+	flushID   core.FlushID // 0: none is asked for; guarded by flushMu
+	flushEnd  core.Offset  // guarded by flushMu
+	flushWake chan struct{}
+
+	// Owned by the loop.
+	start    time.Time
+	replica  *core.Replica
+	driver   *driver.Driver
+	trace    *event.Writer // nil: none
+	unlock   func()
+	effects  core.Effects
+	peers    map[core.ReplicaID]*outConn
+	opened   int64
+	inbound  map[core.ConnID]*inConn
+	waiting  map[core.ClientID][]*clientOp
+	client   core.ClientID
+	sends    []send
+	results  []finished
+	resigned bool
+	deadline time.Time // of a close in progress
+}
+
+// input is an input of the core with what the loop must know besides.
+type input struct {
+	core.Input
+	link     driver.Link
+	from     *outConn // InputResponse, InputRequestFailed
+	broken   bool     // from is of no more use
+	accepted *inConn  // InputRequest
+	header   wire.Header
+}
+
+// send is what is kept back until the events of the step are written.
+type send struct {
+	to      *outConn
+	request outRequest
+	back    *inConn
+	frame   *frame
+}
+
+// State is what can be seen of a node from outside.
+type State struct {
+	core.State
+	ID          core.ReplicaID
+	Incarnation int32
+	// Applied is the offset up to which committed records were applied.
+	Applied int64
+}
+
+// Start starts a replica. It returns when the replica serves, which does not mean
+// that there is a leader.
+func Start(cfg Config) (*Node, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	if cfg.MaxConnections <= 0 {
+		cfg.MaxConnections = 256
+	}
+	n := &Node{
+		cfg: cfg, codec: cfg.codec(), start: time.Now(),
+		inputs: make(chan input, queued), ops: make(chan *clientOp, queued), resign: make(chan struct{}),
+		done: make(chan struct{}), conns: map[net.Conn]struct{}{}, flushWake: make(chan struct{}, 1),
+		peers: map[core.ReplicaID]*outConn{}, inbound: map[core.ConnID]*inConn{}, waiting: map[core.ClientID][]*clientOp{},
+		unlock: func() {}, listener: cfg.Listener,
+	}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	if err := n.open(); err != nil {
+		n.release()
+		return nil, err
+	}
+	n.publish()
+	n.wg.Go(n.flusher)
+	n.wg.Go(func() { n.accept(n.listener, n.cfg.MaxConnections, n.serveReplica) })
+	if n.clients != nil {
+		n.wg.Go(func() { n.accept(n.clients, 1024, n.serveClient) })
+	}
+	go n.run()
+	return n, nil
+}
+
+// open opens files and listeners and makes the core, with the effects of its start.
+func (n *Node) open() (err error) {
+	fsys, unlock, err := openDir(n.cfg.FS, n.cfg.Dir)
+	if err != nil {
+		return err
+	}
+	n.unlock = unlock
+	least := int32(0)
+	if n.cfg.Trace != "" {
+		n.trace, err = event.OpenAppend(n.cfg.Trace, event.Node{ID: int32(n.cfg.ID), Dir: n.cfg.Directory.String()})
+		if err != nil {
+			return err
+		}
+		least = n.trace.LastIncarnation()
+	}
+	if n.incarnation, err = nextIncarnation(fsys, n.cfg.Dir, least); err != nil {
+		return err
+	}
+	n.coreCfg = n.cfg.core(n.incarnation)
+	n.driver, err = driver.Open(fsys, path.Join(n.cfg.Dir, logDir), driver.Config{
+		Core: n.coreCfg, Log: n.cfg.Log, QuorumState: n.cfg.quorumState(), Incarnation: n.incarnation,
+	})
+	if err != nil {
+		return err
+	}
+	if n.listener == nil {
+		addr := n.cfg.Listen
+		if addr == "" {
+			addr = "127.0.0.1:0"
+		}
+		if n.listener, err = net.Listen("tcp", addr); err != nil {
+			return err
+		}
+	}
+	if n.cfg.ClientListen != "" {
+		if n.clients, err = net.Listen("tcp", n.cfg.ClientListen); err != nil {
+			return err
+		}
+	}
+	n.replica, err = core.New(n.coreCfg, n.driver.Disk(), n.now(), &n.effects)
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// now is the time on the clock of the core.
+func (n *Node) now() core.Ticks { return core.Ticks(time.Since(n.start) / time.Millisecond) }
+
+// Addr is the address of the quorum's listener.
+func (n *Node) Addr() net.Addr { return n.listener.Addr() }
+
+// ClientAddr is the address of the listener of clients, nil if there is none.
+func (n *Node) ClientAddr() net.Addr {
+	if n.clients == nil {
+		return nil
+	}
+	return n.clients.Addr()
+}
+
+// State is what the node was after its last step.
+func (n *Node) State() State { return *n.state.Load() }
+
+// Values returns committed values from an offset on, some of them if there are many.
+// The caller must not change them.
+func (n *Node) Values(from int64) []Value { return n.machine.from(from, 0) }
+
+// Done is closed when the node has stopped, for whatever reason.
+func (n *Node) Done() <-chan struct{} { return n.done }
+
+// Err says why the node stopped, nil if it was told to.
+func (n *Node) Err() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if errors.Is(n.err, ErrStopped) {
+		return nil
+	}
+	return n.err
+}
+
+// Close stops the node. A leader resigns first and tells the others, for at most a
+// second.
+func (n *Node) Close() error {
+	n.closeOnce.Do(func() { close(n.resign) })
+	<-n.done
+	return n.Err()
+}
+
+// Kill stops the node as a crash of its process would: nothing is flushed and nobody
+// is told.
+func (n *Node) Kill() {
+	n.fail(ErrStopped)
+	<-n.done
+}
+
+// fail stops the node for a reason. The first counts.
+func (n *Node) fail(err error) {
+	n.mu.Lock()
+	if n.err == nil {
+		n.err = err
+	}
+	n.mu.Unlock()
+	n.cancel()
+}
+
+// give hands an input to the loop. False: the node stops.
+func (n *Node) give(in input) bool {
+	select {
+	case n.inputs <- in:
+		return true
+	case <-n.ctx.Done():
+		return false
+	}
+}
+
+// track lists an accepted connection, to be closed when the node stops; false if it
+// does already.
+func (n *Node) track(c net.Conn) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ctx.Err() != nil {
+		return false
+	}
+	n.conns[c] = struct{}{}
+	return true
+}
+
+func (n *Node) untrack(c net.Conn) {
+	n.mu.Lock()
+	delete(n.conns, c)
+	n.mu.Unlock()
+}
+
+// flusher makes the log durable in the background. What is asked for while it works
+// is done by one flush.
+func (n *Node) flusher() {
+	for {
+		select {
+		case <-n.flushWake:
+		case <-n.ctx.Done():
+			return
+		}
+		n.flushMu.Lock()
+		id, end := n.flushID, n.flushEnd
+		n.flushID = 0
+		n.flushMu.Unlock()
+		if id == 0 {
+			continue
+		}
+		if err := n.driver.Flush(); err != nil {
+			n.fail(fmt.Errorf("flush the log: %w", err))
+			return
+		}
+		in := input{}
+		in.Kind, in.Flush, in.End = core.InputFlushed, id, end
+		if !n.give(in) {
+			return
+		}
+	}
+}
+
+// release gives back what open took. The loop and all other goroutines have ended.
+func (n *Node) release() {
+	n.cancel()
+	if n.driver != nil {
+		n.driver.Close()
+	}
+	if n.trace != nil {
+		n.trace.Close()
+	}
+	for _, l := range []net.Listener{n.listener, n.clients} {
+		if l != nil {
+			l.Close()
+		}
+	}
+	n.unlock()
+}
