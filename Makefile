@@ -21,12 +21,14 @@ check: build ## Check models, bugs and recorded runs, and smoke the hot paths: u
 	bin/quorate history check traces/recorded
 	go test -run '^$$' -bench '$(SMOKE)' -benchtime 0.5s ./bench
 
-check-deep: build fuzz ## As check, with the large models, more simulated runs, and fuzzing
+check-deep: build ## As check, with the large models, more simulated runs, and fuzzing
 	bin/quorate check -deep
 	bin/quorate bugs -verify
+	rm -rf out/deep
 	bin/tracegen -sim -seeds 1-1000 -out out/deep
 	bin/quorate trace check -hidden 0 out/deep
 	bin/quorate history check out/deep
+	$(MAKE) fuzz
 
 test: ## Run the tests of every module (TESTFLAGS=-v, say)
 	@rc=0; for m in $(MODULES); do (cd $$m && go test $(TESTFLAGS) ./...) || rc=1; done; exit $$rc
@@ -56,7 +58,7 @@ vet:
 	@for m in $(MODULES); do (cd $$m && go vet ./...) || exit 1; done
 
 staticcheck: bin/tools/staticcheck
-	bin/tools/staticcheck ./...
+	@for m in $(MODULES); do (cd $$m && $(CURDIR)/bin/tools/staticcheck ./...) || exit 1; done
 
 # Without the vulnerability database nothing is known, and nothing is claimed.
 govulncheck: bin/tools/govulncheck
