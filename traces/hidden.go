@@ -1,0 +1,226 @@
+package traces
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quorate/quorate/spec"
+	"github.com/quorate/quorate/traces/event"
+)
+
+// hiddenStep is an action that no event shows.
+type hiddenStep struct {
+	action spec.ActionID
+	recv   *messageID // the message that it handled
+	after  spec.Replica
+}
+
+// search looks for hidden steps of node n after which goal holds, fewest first.
+// goal is asked with a state and the steps to it; it says whether it holds, and
+// then all states that as few steps reach are asked too.
+func (v *validator) search(w *world, n, budget int, e *event.Event, goal func(r *spec.Replica, steps []hiddenStep) bool) bool {
+	type state struct {
+		r     *spec.Replica
+		steps []hiddenStep
+	}
+	level := []state{{r: &w.replicas[n]}}
+	seen := []*spec.Replica{level[0].r}
+	for depth := 0; ; depth++ {
+		found := false
+		for _, s := range level {
+			if goal(s.r, s.steps) {
+				found = true
+			}
+		}
+		if found || depth == budget {
+			return found
+		}
+		var next []state
+		for _, s := range level {
+			v.successors(w, n, s.r, s.steps, e, func(a spec.ActionID, recv *messageID, after *spec.Replica) {
+				for _, old := range seen {
+					if sameReplica(old, after) {
+						return
+					}
+				}
+				steps := append(slices.Clip(slices.Clone(s.steps)), hiddenStep{a, recv, *after})
+				at := &steps[len(steps)-1].after
+				seen = append(seen, at)
+				next = append(next, state{at, steps})
+			})
+			if v.tries > v.opt.MaxSearch {
+				v.exhausted = true
+				return false
+			}
+		}
+		level = next
+	}
+}
+
+// successors lists what a replica may do unseen that changes it. What it sends
+// thereby is lost, or found by hiddenSend.
+func (v *validator) successors(w *world, n int, r *spec.Replica, steps []hiddenStep, e *event.Event, yield func(spec.ActionID, *messageID, *spec.Replica)) {
+	try := func(a spec.ActionID, id *messageID, m *spec.Msg, args spec.Args) {
+		v.tries++
+		next := *r
+		if v.ctx.Take(a, &next, m, args, &v.outbox) && !sameReplica(r, &next) {
+			yield(a, id, &next)
+		}
+	}
+	for a := spec.ActionID(0); a < spec.NumReplicaActions; a++ {
+		switch {
+		case a.Handles():
+		case a == spec.ActionSendVoteRequest, a == spec.ActionSendBeginQuorumEpoch, a == spec.ActionSendEndQuorumEpoch,
+			a == spec.ActionSendFetch, a == spec.ActionCrash, a == spec.ActionLoseDisk:
+		case a == spec.ActionAppend:
+			counts := []int64{1}
+			if e != nil && e.State.Has&event.HasLogEnd != 0 {
+				if k := e.State.LogEnd - int64(r.Log.End()); k > 1 {
+					counts = append(counts, k)
+				}
+			}
+			for _, k := range counts {
+				try(a, nil, nil, spec.Args{Count: k})
+			}
+		case a == spec.ActionFlush:
+			try(a, nil, nil, spec.Args{Count: int64(r.Log.End())})
+			if e != nil && e.State.Has&event.HasFlushed != 0 && e.State.Flushed != int64(r.Log.End()) {
+				try(a, nil, nil, spec.Args{Count: e.State.Flushed})
+			}
+		default:
+			try(a, nil, nil, spec.Args{})
+		}
+	}
+	for _, id := range v.addressed(w, n) {
+		if v.usedUp(id, steps) {
+			continue
+		}
+		m := &w.bag[id].msg
+		a := spec.HandlerOf(m)
+		try(a, &id, m, spec.Args{Park: a == spec.ActionHandleFetchRequest})
+	}
+}
+
+// addressed lists the messages in flight to node n, in a fixed order.
+func (v *validator) addressed(w *world, n int) []messageID {
+	var ids []messageID
+	for id := range w.bag {
+		if id.receiver() == v.who.ids[n] {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, compareID)
+	return ids
+}
+
+func compareID(a, b messageID) int {
+	return cmp.Or(cmp.Compare(a.conn.From, b.conn.From), cmp.Compare(a.conn.To, b.conn.To), cmp.Compare(a.conn.Inc, b.conn.Inc),
+		cmp.Compare(a.conn.N, b.conn.N), cmp.Compare(a.corr, b.corr), cmp.Compare(direction(a.response), direction(b.response)))
+}
+
+func (v *validator) usedUp(id messageID, steps []hiddenStep) bool {
+	for i := range steps {
+		if steps[i].recv != nil && *steps[i].recv == id {
+			return true
+		}
+	}
+	return false
+}
+
+// applyHidden finds outcomes of an event after hidden steps.
+func (v *validator) applyHidden(w *world, n int, e *event.Event) {
+	v.tries = 0
+	v.search(w, n, v.opt.Hidden, e, func(r *spec.Replica, steps []hiddenStep) bool {
+		if v.receives(e) && v.usedUp(idOf(e.Recv), steps) {
+			return false
+		}
+		was := len(v.outcomes)
+		v.apply(w, n, r, e, &comparison{})
+		for i := was; i < len(v.outcomes); i++ {
+			v.outcomes[i].hidden = steps
+		}
+		return len(v.outcomes) > was
+	})
+}
+
+// hiddenSend looks for hidden steps of whoever sent the message that node n is to
+// receive, and that no event shows to have been sent. It says whether the message
+// is there now.
+func (v *validator) hiddenSend(n int) bool {
+	want := v.nodes[n].event.Recv
+	id := idOf(want)
+	s := v.who.index(id.sender())
+	if s < 0 || !v.unlogged[id] || v.opt.Hidden < 1 {
+		return false
+	}
+	var kept []*world
+	for _, w := range v.worlds {
+		v.tries = 0
+		var path []hiddenStep
+		var sent *letter
+		v.search(w, s, v.opt.Hidden-1, nil, func(r *spec.Replica, steps []hiddenStep) bool {
+			if sent != nil {
+				return true
+			}
+			last, l := v.sendOf(w, s, n, r, steps, want)
+			if l == nil {
+				return false
+			}
+			sent = l
+			path = append(slices.Clone(steps), last)
+			return true
+		})
+		if sent == nil || v.walk(w, s, path) != 0 {
+			continue
+		}
+		w.bag[id] = sent
+		kept = append(kept, w)
+	}
+	if len(kept) == 0 {
+		return false
+	}
+	v.worlds = kept
+	return true
+}
+
+// sendOf takes the action of node s from r that sends the message wanted.
+func (v *validator) sendOf(w *world, s, n int, r *spec.Replica, steps []hiddenStep, want *event.Message) (hiddenStep, *letter) {
+	step := hiddenStep{after: *r}
+	var m *spec.Msg
+	args := spec.Args{Dst: spec.ID(n + 1), Count: count(want.Records)}
+	read := w.reading[s]
+	if want.Response {
+		id := idOf(want).other()
+		l := w.bag[id]
+		if l == nil || v.usedUp(id, steps) {
+			return step, nil
+		}
+		m, step.recv, read = &l.msg, &id, l.read
+		step.action = spec.HandlerOf(m)
+		args.Dst = spec.Nobody
+	} else {
+		switch want.Kind {
+		case event.Vote:
+			step.action = spec.ActionSendVoteRequest
+		case event.BeginQuorumEpoch:
+			step.action = spec.ActionSendBeginQuorumEpoch
+		case event.EndQuorumEpoch:
+			step.action = spec.ActionSendEndQuorumEpoch
+		default:
+			step.action = spec.ActionSendFetch
+		}
+	}
+	if !v.ctx.Take(step.action, &step.after, m, args, &v.outbox) || len(v.outbox.Messages()) == 0 {
+		return step, nil
+	}
+	l := &letter{msg: v.outbox.Messages()[0], inc: v.nodes[n].inc, by: past{node: v.who.ids[s], action: "hidden " + step.action.String()}}
+	if l.msg.Read != 0 {
+		l.read = read
+	}
+	var c comparison
+	v.message(&c, "", &l.msg, want)
+	if c.n > 0 {
+		return step, nil
+	}
+	return step, l
+}

@@ -1,0 +1,138 @@
+package traces
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/quorate/quorate/traces/event"
+)
+
+// Source gives the events of one node in order, io.EOF at the end. What an event
+// points to is not changed later. [event.Reader] is one.
+type Source interface {
+	Read(e *event.Event) error
+	// Line is where the event last read stands, from 1.
+	Line() int64
+}
+
+// Input is the trace of one node.
+type Input struct {
+	// Name is for reports: a file.
+	Name string
+	// Open starts reading from the beginning; it may be called several times. A
+	// Source that is an io.Closer is closed.
+	Open func() (Source, error)
+}
+
+// File is an input from a file.
+func File(path string) Input {
+	return Input{Name: path, Open: func() (Source, error) {
+		r, err := event.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}}
+}
+
+// Events is an input from memory.
+func Events(name string, events []event.Event) Input {
+	return Input{Name: name, Open: func() (Source, error) { return &memory{events: events}, nil }}
+}
+
+type memory struct {
+	events []event.Event
+	at     int
+}
+
+func (m *memory) Read(e *event.Event) error {
+	if m.at == len(m.events) {
+		return io.EOF
+	}
+	*e = m.events[m.at]
+	m.at++
+	return nil
+}
+
+func (m *memory) Line() int64 { return int64(m.at) }
+
+// MalformedError is a trace that is no trace: what stands where, and why it
+// cannot be.
+type MalformedError struct {
+	Name string
+	Line int64 // 0: the whole
+	Err  error
+}
+
+func (e *MalformedError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.Name, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: %v", e.Name, e.Line, e.Err)
+}
+
+// Unwrap returns the fault.
+func (e *MalformedError) Unwrap() error { return e.Err }
+
+// Recording is a run on disk: the files of its nodes.
+type Recording struct {
+	Name   string
+	Inputs []Input
+	Run    *Run // nil: there was no run.json
+}
+
+func isTraceFile(name string) bool {
+	return strings.HasPrefix(name, "node-") && (strings.HasSuffix(name, ".ndjson") || strings.HasSuffix(name, ".ndjson.zst"))
+}
+
+// Recordings finds the runs at a path: a file, a directory with files named
+// node-*.ndjson or node-*.ndjson.zst, or a directory of such directories.
+func Recordings(path string) ([]Recording, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []Recording{{Name: path, Inputs: []Input{File(path)}}}, nil
+	}
+	byDir := map[string]*Recording{}
+	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		dir := filepath.Dir(p)
+		if d.IsDir() || !isTraceFile(d.Name()) {
+			return nil
+		}
+		rec := byDir[dir]
+		if rec == nil {
+			rec = &Recording{Name: dir}
+			byDir[dir] = rec
+			run, err := ReadRun(filepath.Join(dir, RunFile))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			rec.Run = run
+		}
+		rec.Inputs = append(rec.Inputs, File(p))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(byDir) == 0 {
+		return nil, fmt.Errorf("%s: no file named node-*.ndjson or node-*.ndjson.zst", path)
+	}
+	var list []Recording
+	for _, r := range byDir {
+		list = append(list, *r)
+	}
+	slices.SortFunc(list, func(a, b Recording) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
+}

@@ -1,0 +1,374 @@
+package traces
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/spec"
+	"github.com/quorate/quorate/traces/event"
+)
+
+// Rejection says which event is no step of the specification, and why.
+type Rejection struct {
+	File   string `json:"file"`
+	Line   int64  `json:"line"`
+	Node   int32  `json:"node"`
+	Inc    int32  `json:"inc"`
+	Seq    int64  `json:"seq"`
+	Action string `json:"action"`
+	// Why in one sentence.
+	Why string `json:"why"`
+	// Guard that failed, if the action was not enabled.
+	Guard string `json:"guard,omitempty"`
+	// Properties that the step violates.
+	Properties []string `json:"properties,omitempty"`
+	// Differences between the step and the event.
+	Differences []Difference `json:"differences,omitempty"`
+	// Received is the message that the event handles.
+	Received string `json:"received,omitempty"`
+	// Before is the replica before the event, as the specification has it.
+	Before string `json:"before"`
+	// Nearest are the actions that were enabled, with the fewest differences first.
+	Nearest []Near `json:"nearest,omitempty"`
+	// Past are the events that led here, the latest first: of the node, and of who
+	// sent what it received.
+	Past []PastEvent `json:"past,omitempty"`
+}
+
+// Near is an enabled action, and in how many fields its step differs.
+type Near struct {
+	Action      string `json:"action"`
+	Differences int    `json:"differences"`
+	First       string `json:"first,omitempty"`
+}
+
+// PastEvent is an event that led to another.
+type PastEvent struct {
+	File   string `json:"file"`
+	Line   int64  `json:"line"`
+	Node   int32  `json:"node"`
+	Inc    int32  `json:"inc"`
+	Seq    int64  `json:"seq"`
+	Action string `json:"action"`
+	What   string `json:"what,omitempty"`
+}
+
+// past is an event as the validator remembers it.
+type past struct {
+	node, inc int32
+	index     int64 // among all events of the node, from 0
+	line, seq int64
+	action    string
+	from      int32 // who sent what it received
+	fromIndex int64
+	recv      bool
+	send      string // kind of what it sent
+	answers   bool
+	to        int32
+}
+
+func (v *validator) pastOf(n int, e *event.Event) past {
+	d := &v.nodes[n]
+	p := past{node: v.who.ids[n], inc: e.Inc, index: d.taken, line: d.source.Line(), seq: e.Seq, action: e.Action}
+	if len(e.Send) > 0 {
+		m := &e.Send[0]
+		p.send, p.answers, p.to = m.Kind, m.Response, idOf(m).receiver()
+	}
+	return p
+}
+
+// remember puts an event into the ring of its node.
+func (v *validator) remember(n int, e *event.Event) {
+	p := v.pastOf(n, e)
+	if v.receives(e) {
+		p.recv, p.from, p.fromIndex = true, idOf(e.Recv).sender(), v.lastFrom
+	}
+	d := &v.nodes[n]
+	d.ring[d.taken%ringSize] = p
+	d.taken++
+}
+
+// describe prints a message with node ids.
+func (v *validator) describe(m *event.Message) string {
+	id := idOf(m)
+	name := m.Kind
+	if m.PreVote {
+		name = "Pre" + name
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %d->%d epoch %d", name, direction(m.Response), id.sender(), id.receiver(), m.Epoch)
+	switch {
+	case m.Error != 0:
+		fmt.Fprintf(&b, " error %d", m.Error)
+	case m.Kind == event.Vote && m.Response:
+		fmt.Fprintf(&b, " granted %v", m.Granted)
+	case m.Diverging != nil:
+		fmt.Fprintf(&b, " diverging epoch %d ends at %d", m.Diverging.Epoch, m.Diverging.EndOffset)
+	case m.Kind == event.Fetch && m.Response:
+		fmt.Fprintf(&b, " from %d records %v hw %d", m.Offset, m.Records, m.HighWatermark)
+	case m.Kind == event.Vote || m.Kind == event.Fetch:
+		fmt.Fprintf(&b, " offset %d last epoch %d", m.Offset, m.LastEpoch)
+	}
+	fmt.Fprintf(&b, " (connection %d->%d inc %d n %d, correlation %d)", m.Conn.From, m.Conn.To, m.Conn.Inc, m.Conn.N, m.Correlation)
+	return b.String()
+}
+
+func hex(d uint64) string { return fmt.Sprintf("%016x", d) }
+
+// replica prints a replica with node ids.
+func (v *validator) replica(r *spec.Replica) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s epoch %d leader %d voted %d, log end %d last epoch %d flushed %d hw %d", r.Role, r.Election.Epoch,
+		v.who.node(r.Election.Leader), v.who.node(r.Election.Voted), r.Log.End(), r.Log.LastEpoch(), r.FlushedEnd(), r.HighWatermark)
+	if r.Role == spec.Leader {
+		fmt.Fprintf(&b, " epoch start %d, followers", r.EpochStart)
+		for i, id := range v.who.ids {
+			if spec.ID(i+1) != r.ID && r.End[i] != spec.Unknown {
+				fmt.Fprintf(&b, " %d:%d", id, r.End[i])
+			}
+		}
+	}
+	if r.Granted != 0 {
+		b.WriteString(", granted by")
+		for i, id := range v.who.ids {
+			if r.Granted.Has(spec.ID(i + 1)) {
+				fmt.Fprintf(&b, " %d", id)
+			}
+		}
+	}
+	if r.Role == spec.Follower {
+		fmt.Fprintf(&b, ", has fetched %v", r.HasFetched)
+	}
+	return b.String()
+}
+
+// about begins the report on the next event of node n.
+func (v *validator) about(n int) *Rejection {
+	d := &v.nodes[n]
+	e := &d.event
+	r := &Rejection{File: d.input.Name, Line: d.source.Line(), Node: v.who.ids[n], Inc: e.Inc, Seq: e.Seq, Action: e.Action}
+	if r.Action == "" {
+		r.Action = "(not logged)"
+	}
+	if e.Recv != nil {
+		r.Received = v.describe(e.Recv)
+	}
+	r.Before = v.replica(&v.worlds[0].replicas[n])
+	return r
+}
+
+// mismatch reports an event that is no step in any world.
+func (v *validator) mismatch(n int) *Rejection {
+	r := v.about(n)
+	e := &v.nodes[n].event
+	v.muted = true
+	defer func() { v.muted = false }()
+	best := comparison{n: 1 << 30}
+	var in *world
+	var trial *spec.Trial
+	for _, w := range v.worlds {
+		c := comparison{verbose: true}
+		t := &spec.Trial{Record: true}
+		v.ctx.Trial = t
+		v.outcomes = v.outcomes[:0]
+		v.apply(w, n, &w.replicas[n], e, &c)
+		v.ctx.Trial = nil
+		if c.n < best.n {
+			best, in, trial = c, w, t
+		}
+	}
+	r.Before = v.replica(&in.replicas[n])
+	r.Differences = best.list
+	switch {
+	case best.blocked:
+		r.Guard = trial.Refused.String()
+		r.Why = fmt.Sprintf("%s is not enabled: guard %s is false", r.Action, r.Guard)
+	case e.Inc != v.nodes[n].inc && v.nodes[n].inc != 0:
+		r.Why = "what the process found on its disk is not what a crash can have left of it"
+	default:
+		r.Why = fmt.Sprintf("%s was possible, but not with this effect", r.Action)
+		if trial.Refused != spec.NoGuard {
+			r.Why += fmt.Sprintf(" (the last guard that was false: %s)", trial.Refused)
+		}
+		if len(r.Differences) > 0 && strings.HasPrefix(r.Differences[0].Field, "recv") {
+			r.Why = "the message handled is not the one that was sent"
+		}
+	}
+	if v.opt.Hidden > 0 {
+		r.Why += fmt.Sprintf("; nor after up to %d hidden steps", v.opt.Hidden)
+	}
+	r.Nearest = v.nearest(in, n, e)
+	r.Past = v.causes(n)
+	return r
+}
+
+// nearest tries all other actions.
+func (v *validator) nearest(w *world, n int, e *event.Event) []Near {
+	var list []Near
+	for a := spec.ActionID(0); a < spec.NumReplicaActions; a++ {
+		if a == spec.ActionCrash || a == spec.ActionLoseDisk || a == spec.ActionRestart || a.String() == e.Action || a.Handles() != v.receives(e) {
+			continue
+		}
+		c := comparison{verbose: true}
+		v.outcomes = v.outcomes[:0]
+		v.attempt(w, n, &w.replicas[n], a, e, &c)
+		if c.blocked || a.Handles() && w.bag[idOf(e.Recv)] != nil && spec.HandlerOf(&w.bag[idOf(e.Recv)].msg) != a {
+			continue
+		}
+		near := Near{Action: a.String(), Differences: c.n}
+		if len(c.list) > 0 {
+			d := c.list[0]
+			near.First = fmt.Sprintf("%s %s, recorded %s", d.Field, d.Spec, d.Trace)
+		}
+		list = append(list, near)
+	}
+	slices.SortStableFunc(list, func(a, b Near) int { return a.Differences - b.Differences })
+	return list[:min(3, len(list))]
+}
+
+// violated reports a step of the specification after which a property fails.
+func (v *validator) violated(w *world, n int, bad checker.Props) *Rejection {
+	r := v.about(n)
+	r.Properties = propertyNames(bad)
+	r.Before = ""
+	r.Why = "a step of the specification, after which a property does not hold: " + strings.Join(r.Properties, ", ")
+	for i := range v.who.ids {
+		r.Before += fmt.Sprintf("\n    node %d after it: %s, log %s", v.who.ids[i], v.replica(&w.replicas[i]), w.replicas[i].Log.String())
+	}
+	r.Past = v.causes(n)
+	return r
+}
+
+func (v *validator) tooMany(n, worlds int) *Rejection {
+	r := v.about(n)
+	r.Why = fmt.Sprintf("%d ways to explain the run so far, more than the budget of %d", worlds, v.opt.MaxWorlds)
+	return r
+}
+
+// stuck reports that every node waits for a message.
+func (v *validator) stuck() *Rejection {
+	for n := range v.who.ids {
+		if d := &v.nodes[n]; d.ready && v.worlds[0].bag[idOf(d.event.Recv)] != nil {
+			return v.mismatch(n) // it was sent, but looked different
+		}
+	}
+	missing, err := neverSent(v.inputs)
+	worst := -1
+	for n := range v.who.ids {
+		d := &v.nodes[n]
+		if !d.ready {
+			continue
+		}
+		if err == nil && missing[idOf(d.event.Recv)] {
+			worst = n
+			break
+		}
+		if s := v.who.index(idOf(d.event.Recv).sender()); worst < 0 || s >= 0 && v.nodes[s].ended {
+			worst = n
+		}
+	}
+	r := v.about(worst)
+	id := idOf(v.nodes[worst].event.Recv)
+	switch s := v.who.index(id.sender()); {
+	case err == nil && missing[id]:
+		r.Why = fmt.Sprintf("the message that it handles was never sent: no event of node %d shows it", id.sender())
+		if s >= 0 && v.nodes[s].source == nil {
+			r.Why = fmt.Sprintf("the message that it handles is of node %d, of which there is no trace", id.sender())
+		}
+	case v.nodes[s].ended:
+		r.Why = "the message that it handles has been handled before"
+	default:
+		r.Why = fmt.Sprintf("nobody can go on: the message that it handles was not sent before, and node %d waits too", id.sender())
+	}
+	r.Past = v.causes(worst)
+	return r
+}
+
+const maxPast = 6
+
+// causes are the latest events that the next event of node n depends on.
+func (v *validator) causes(n int) []PastEvent {
+	type at struct {
+		n     int
+		index int64
+	}
+	open := []at{{n, v.nodes[n].taken - 1}}
+	if e := &v.nodes[n].event; v.receives(e) {
+		if l := v.worlds[0].bag[idOf(e.Recv)]; l != nil {
+			if s := v.who.index(l.by.node); s >= 0 {
+				open = append([]at{{s, l.by.index}}, open...)
+			}
+		}
+	}
+	seen := map[at]bool{}
+	var list []PastEvent
+	for len(open) > 0 && len(list) < maxPast {
+		a := open[0]
+		open = open[1:]
+		d := &v.nodes[a.n]
+		if a.index < 0 || a.index < d.taken-ringSize || seen[a] {
+			continue
+		}
+		seen[a] = true
+		p := &d.ring[a.index%ringSize]
+		e := PastEvent{File: d.input.Name, Line: p.line, Node: p.node, Inc: p.inc, Seq: p.seq, Action: p.action}
+		if p.recv {
+			e.What = fmt.Sprintf("received from %d", p.from)
+			if s := v.who.index(p.from); s >= 0 {
+				open = append(open, at{s, p.fromIndex})
+			}
+		}
+		if p.send != "" {
+			if e.What != "" {
+				e.What += ", "
+			}
+			e.What += fmt.Sprintf("sent %s %s to %d", p.send, direction(p.answers), p.to)
+		}
+		list = append(list, e)
+		open = append(open, at{a.n, a.index - 1})
+	}
+	return list
+}
+
+// Text is the report for a reader, of at most 20 lines.
+func (r *Rejection) Text() string {
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	add("%s:%d: node %d, incarnation %d, event %d: %s", short(r.File), r.Line, r.Node, r.Inc, r.Seq, r.Action)
+	add("  why: %s", r.Why)
+	const most = 5
+	for i, d := range r.Differences {
+		if i == most {
+			add("    … and %d more", len(r.Differences)-most)
+			break
+		}
+		add("    %s: specification %s, trace %s", d.Field, d.Spec, d.Trace)
+	}
+	if r.Received != "" {
+		add("  received: %s", r.Received)
+	}
+	if strings.HasPrefix(r.Before, "\n") {
+		lines = append(lines, strings.Split(r.Before[1:], "\n")...)
+	} else {
+		add("  before: %s", r.Before)
+	}
+	for i, n := range r.Nearest {
+		if i == 2 {
+			break
+		}
+		add("  nearest enabled: %s, %d differences (%s)", n.Action, n.Differences, n.First)
+	}
+	for i, p := range r.Past {
+		label := "  after:"
+		if i > 0 {
+			label = "        "
+		}
+		add("%s node %d inc %d event %d %s %s (%s:%d)", label, p.Node, p.Inc, p.Seq, p.Action, p.What, short(p.File), p.Line)
+	}
+	if len(lines) > 20 {
+		lines = lines[:20]
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,111 @@
+package traces
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/quorate/quorate/spec"
+)
+
+// RunFile is the name of the file that says who took part in a run.
+const RunFile = "run.json"
+
+// Run says who took part in a run.
+type Run struct {
+	// Voters is the static voter set, Observers the other replicas.
+	Voters    []int32 `json:"voters"`
+	Observers []int32 `json:"observers,omitempty"`
+	// PreVote says whose software knows pre-votes.
+	PreVote PreVote `json:"preVote"`
+}
+
+// PreVote is a set of nodes: in JSON true for all, false for none, or a list.
+type PreVote struct {
+	All  bool
+	Only []int32
+}
+
+// Has says whether a node is in the set.
+func (p PreVote) Has(id int32) bool { return p.All || slices.Contains(p.Only, id) }
+
+// UnmarshalJSON reads true, false or a list of ids.
+func (p *PreVote) UnmarshalJSON(b []byte) error {
+	*p = PreVote{}
+	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '[' {
+		return json.Unmarshal(b, &p.Only)
+	}
+	return json.Unmarshal(b, &p.All)
+}
+
+// MarshalJSON writes what UnmarshalJSON reads.
+func (p PreVote) MarshalJSON() ([]byte, error) {
+	if p.Only != nil {
+		return json.Marshal(p.Only)
+	}
+	return json.Marshal(p.All)
+}
+
+// ReadRun reads a run.json. Fields that it does not know are of no concern here.
+func ReadRun(path string) (*Run, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var r Run
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(r.Voters) == 0 {
+		return nil, fmt.Errorf("%s: no voters", path)
+	}
+	return &r, nil
+}
+
+// members maps node ids to replicas of the specification, in ascending order.
+type members struct {
+	ids    []int32 // by index
+	voters spec.Set
+	pre    [spec.MaxReplicas]bool
+}
+
+func (r *Run) members() (*members, error) {
+	m := &members{ids: slices.Concat(r.Voters, r.Observers)}
+	slices.Sort(m.ids)
+	if len(m.ids) > spec.MaxReplicas {
+		return nil, fmt.Errorf("%d replicas, the specification has room for %d", len(m.ids), spec.MaxReplicas)
+	}
+	for i, id := range m.ids {
+		if i > 0 && id == m.ids[i-1] {
+			return nil, fmt.Errorf("node %d is listed twice", id)
+		}
+		if slices.Contains(r.Voters, id) {
+			m.voters = m.voters.With(spec.ID(i + 1))
+		}
+		m.pre[i] = r.PreVote.Has(id)
+	}
+	return m, nil
+}
+
+// index is the place of a node, -1 if it takes no part.
+func (m *members) index(node int32) int { return slices.Index(m.ids, node) }
+
+// spec is the replica of the specification that a node id stands for. -1 is
+// nobody; ok is false for a node that takes no part.
+func (m *members) spec(node int32) (id spec.ID, ok bool) {
+	if node == -1 {
+		return spec.Nobody, true
+	}
+	i := m.index(node)
+	return spec.ID(i + 1), i >= 0
+}
+
+// node is the node id of a replica, -1 for nobody.
+func (m *members) node(id spec.ID) int32 {
+	if id == spec.Nobody {
+		return -1
+	}
+	return m.ids[id-1]
+}

@@ -1,0 +1,165 @@
+package traces
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/spec"
+	"github.com/quorate/quorate/traces/event"
+)
+
+// Stats say how much was checked, and how strong it was.
+type Stats struct {
+	Nodes        []int32        `json:"nodes"`
+	Events       int64          `json:"events"`
+	Actions      map[string]int `json:"actions"`
+	Incarnations int            `json:"incarnations"`
+	Crashes      int            `json:"crashes"`
+	// Torn is how many lines were torn by a crash, and skipped.
+	Torn int `json:"torn,omitempty"`
+	// Sent and Received are messages between replicas; Lost were sent and never
+	// handled.
+	Sent     int `json:"sent"`
+	Received int `json:"received"`
+	Lost     int `json:"lost"`
+	// Copies are requests that were handled once more.
+	Copies int `json:"copies,omitempty"`
+	// Hidden are the hidden steps that were needed, by action.
+	Hidden map[string]int `json:"hidden,omitempty"`
+	// Worlds is the largest number of explanations at once.
+	Worlds int `json:"worlds"`
+	// Invariants are the properties that were checked, at Cuts cuts.
+	Invariants []string `json:"invariants,omitempty"`
+	Cuts       int64    `json:"cuts"`
+	// Reached and NotReached are the sometimes properties of the specification.
+	Reached    []string `json:"reached"`
+	NotReached []string `json:"not_reached"`
+	// NotTaken are the actions of the specification that no event is.
+	NotTaken []string `json:"not_taken"`
+	// Tolerated counts known differences, see Differences.
+	Tolerated map[Tolerated]int `json:"tolerated,omitempty"`
+}
+
+type counters struct {
+	Events         int64
+	byName         map[string]int
+	Crashes, Sent  int
+	Received, Lost int
+	Copies         int
+	MaxWorlds      int
+	Checked        int64
+	Reached        checker.Props
+	tolerated      map[Tolerated]int
+}
+
+func (c *counters) event(e *event.Event, received bool, sent int) {
+	c.Events++
+	if c.byName == nil {
+		c.byName = map[string]int{}
+	}
+	c.byName[e.Action]++
+	c.Sent += sent
+	if received {
+		c.Received++
+	}
+}
+
+func (v *validator) tolerate(t Tolerated) {
+	if v.muted {
+		return
+	}
+	if v.stats.tolerated == nil {
+		v.stats.tolerated = map[Tolerated]int{}
+	}
+	v.stats.tolerated[t]++
+}
+
+func (v *validator) summary() Stats {
+	c := &v.stats
+	s := Stats{
+		Nodes: v.who.ids, Events: c.Events, Actions: map[string]int{}, Crashes: c.Crashes, Sent: c.Sent, Received: c.Received,
+		Worlds: c.MaxWorlds, Cuts: c.Checked, Tolerated: c.tolerated, Lost: c.Lost, Copies: c.Copies, Hidden: map[string]int{},
+	}
+	for name, n := range c.byName {
+		if name == "" {
+			name = "(not logged)"
+		}
+		s.Actions[name] = n
+	}
+	for n := range v.who.ids {
+		s.Incarnations += v.nodes[n].incs
+		if t, ok := v.nodes[n].source.(interface{ Torn() int }); ok {
+			s.Torn += t.Torn()
+		}
+	}
+	least := v.worlds[0]
+	for _, w := range v.worlds {
+		if sum(w.hidden[:]) < sum(least.hidden[:]) {
+			least = w
+		}
+	}
+	for _, l := range least.bag {
+		for ; l != nil; l = l.next {
+			if !l.handled && !l.parked {
+				s.Lost++
+			}
+		}
+	}
+	for a, n := range least.hidden {
+		if n > 0 {
+			s.Hidden[spec.ActionID(a).String()] = int(n)
+		}
+	}
+	for a := spec.ActionID(0); a < spec.NumReplicaActions; a++ {
+		name := a.String()
+		if a == spec.ActionCrash && c.Crashes > 0 {
+			s.Actions[name] = c.Crashes
+		}
+		if s.Actions[name] == 0 {
+			s.NotTaken = append(s.NotTaken, name)
+		}
+	}
+	for i, p := range spec.Properties {
+		switch reached := c.Reached>>i&1 == 1; {
+		case p.Kind != checker.Sometimes:
+			if !v.opt.NoInvariants {
+				s.Invariants = append(s.Invariants, p.Name)
+			}
+		case reached:
+			s.Reached = append(s.Reached, p.Name)
+		default:
+			s.NotReached = append(s.NotReached, p.Name)
+		}
+	}
+	return s
+}
+
+// HiddenText lists hidden steps by kind.
+func (s *Stats) HiddenText() string {
+	if len(s.Hidden) == 0 {
+		return "0"
+	}
+	var list []string
+	total := 0
+	for name, n := range s.Hidden {
+		list = append(list, fmt.Sprintf("%s %d", name, n))
+		total += n
+	}
+	sort.Strings(list)
+	return fmt.Sprintf("%d (%s)", total, strings.Join(list, ", "))
+}
+
+// propertyNames are the names of properties in a set.
+func propertyNames(bad checker.Props) []string {
+	var names []string
+	for i, p := range spec.Properties {
+		if bad>>i&1 == 1 && p.Kind != checker.Sometimes {
+			names = append(names, p.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,203 @@
+package traces
+
+import (
+	"maps"
+
+	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/spec"
+	"github.com/quorate/quorate/traces/event"
+)
+
+// messageID is the identity of a message.
+type messageID struct {
+	conn     event.Conn
+	corr     int32
+	response bool
+}
+
+func idOf(m *event.Message) messageID { return messageID{m.Conn, m.Correlation, m.Response} }
+
+// sender and receiver are node ids.
+func (id messageID) sender() int32 {
+	if id.response {
+		return id.conn.To
+	}
+	return id.conn.From
+}
+
+func (id messageID) receiver() int32 {
+	if id.response {
+		return id.conn.From
+	}
+	return id.conn.To
+}
+
+func (id messageID) other() messageID { id.response = !id.response; return id }
+
+// letter is a message that was sent. It is never changed. A response is gone when
+// it is handled. A request stays for a while, since a copy of it may come.
+type letter struct {
+	msg spec.Msg
+	// next is another message of the same identity: the response to a copy.
+	next *letter
+	// read is the number under which the sender knows the read that it confirms.
+	read int64
+	// parked and handled: what was done with the request; gen is when.
+	parked, handled bool
+	gen             int64
+	// inc is the incarnation of the receiver when it was sent.
+	inc int32
+	// by is the event that sent it.
+	by past
+}
+
+// digestKey names a record: who wrote it, in which epoch, where. Two logs that hold
+// it are equal up to it, so they have one digest there.
+type digestKey struct {
+	end    spec.Offset
+	epoch  spec.Epoch
+	origin spec.ID
+	life   uint8
+}
+
+func digestKeyOf(l *spec.Log) digestKey {
+	runs := l.Runs()
+	if len(runs) == 0 {
+		return digestKey{}
+	}
+	r := runs[len(runs)-1]
+	return digestKey{l.End(), r.Epoch, r.Origin, r.Life}
+}
+
+// world is a state of the specification that agrees with all events so far.
+type world struct {
+	replicas [spec.MaxReplicas]spec.Replica
+	ptrs     [spec.MaxReplicas]*spec.Replica
+	// reading is the number of the read that a leader has in progress.
+	reading [spec.MaxReplicas]int64
+	// mute: the last event left out what it should have sent, so it must be the
+	// last of its incarnation.
+	mute    [spec.MaxReplicas]bool
+	ghost   spec.Ghost
+	bag     map[messageID]*letter
+	digests map[digestKey]uint64
+	hidden  [spec.NumReplicaActions]int32
+	bad     checker.Props // why the world ended
+}
+
+func newWorld(m *members) *world {
+	w := &world{
+		ghost: spec.NewLargeGhost(), bag: map[messageID]*letter{},
+		digests: map[digestKey]uint64{{}: 0},
+	}
+	for i := range m.ids {
+		version := spec.Version(0)
+		if m.pre[i] {
+			version = spec.PreVote
+		}
+		r := spec.NewReplica(spec.ID(i+1), version)
+		r.Log, r.Disk = spec.NewLargeLog(), spec.NewLargeLog()
+		r.Role = spec.Down // until its first start
+		w.replicas[i] = r
+	}
+	w.link()
+	return w
+}
+
+func (w *world) link() {
+	for i := range w.replicas {
+		w.ptrs[i] = &w.replicas[i]
+	}
+}
+
+func (w *world) clone() *world {
+	c := *w
+	c.bag, c.digests = maps.Clone(w.bag), maps.Clone(w.digests)
+	c.link()
+	return &c
+}
+
+// sameReplica says whether two replicas are in the same state.
+func sameReplica(a, b *spec.Replica) bool {
+	if !a.Log.SameAs(&b.Log) || !a.Disk.SameAs(&b.Disk) {
+		return false
+	}
+	x, y := *a, *b
+	x.Log, x.Disk, y.Log, y.Disk = spec.Log{}, spec.Log{}, spec.Log{}, spec.Log{}
+	return x == y
+}
+
+// step takes replica n to its next state and returns the properties that the new
+// cut violates.
+func (v *validator) move(w *world, n int, a spec.ActionID, next *spec.Replica) checker.Props {
+	old := w.replicas[n]
+	w.replicas[n] = *next
+	if v.opt.NoInvariants {
+		return 0
+	}
+	now := &w.replicas[n]
+	bad := spec.CheckStep(a, &old, now)
+	v.stats.Checked++
+	others := w.ptrs[:len(v.who.ids)]
+	if spec.Concerns(&old, now) {
+		exposed, chosen := w.ghost.Exposed.End(), w.ghost.Chosen.End()
+		bad |= w.ghost.Observe(v.who.voters, others, n, &old)
+		if w.ghost.Exposed.End() != exposed || w.ghost.Chosen.End() != chosen {
+			for i, r := range others {
+				if i != n {
+					bad |= spec.CheckOne(r, &w.ghost)
+				}
+			}
+		}
+	}
+	logs := old.Log.End() != now.Log.End() || a == spec.ActionCrash || a == spec.ActionHandleFetchResponse
+	if logs || old.HighWatermark != now.HighWatermark || old.Role != now.Role || old.Election != now.Election {
+		bad |= spec.CheckOne(now, &w.ghost)
+	}
+	if logs || old.HighWatermark != now.HighWatermark {
+		for i, r := range others {
+			if i != n {
+				bad |= spec.CheckPair(now, r)
+			}
+		}
+	}
+	return bad
+}
+
+// A copy of a request may come for so long after the request was handled, in
+// events of all nodes.
+const (
+	pruneEvery      = 1 << 15
+	keepGenerations = 4
+)
+
+// prune forgets what no later event can ask for: digests below what all replicas
+// have for good, and messages whose connection is gone at both ends.
+func (v *validator) prune(w *world) {
+	committed := spec.Unknown
+	for i := range v.who.ids {
+		committed = max(committed, w.replicas[i].HighWatermark)
+	}
+	floor := committed
+	for i := range v.who.ids {
+		floor = min(floor, w.replicas[i].FlushedEnd())
+	}
+	for k := range w.digests {
+		if k.end < floor && k.end > 0 {
+			delete(w.digests, k)
+		}
+	}
+	for id, l := range w.bag {
+		if l.handled && v.stats.Events/pruneEvery > l.gen+keepGenerations {
+			delete(w.bag, id)
+			continue
+		}
+		opener, receiver := v.who.index(id.conn.From), v.who.index(id.receiver())
+		if v.nodes[opener].inc > id.conn.Inc+1 && v.nodes[receiver].inc > l.inc+1 {
+			delete(w.bag, id)
+			if !l.handled && !l.parked {
+				v.stats.Lost++
+			}
+		}
+	}
+}
