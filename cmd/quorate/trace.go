@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/traces"
+)
+
+func newTraceCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "trace", Short: "Hold recorded runs against the specification"}
+	cmd.AddCommand(newTraceCheck())
+	return cmd
+}
+
+// traceReport is the result of one run as JSON.
+type traceReport struct {
+	Name string `json:"name"`
+	*traces.Result
+}
+
+func newTraceCheck() *cobra.Command {
+	var opt traces.Options
+	var asJSON, invariants bool
+	var runFile string
+	cmd := &cobra.Command{
+		Use:   "check DIR|FILE...",
+		Short: "Say whether recorded runs are behaviours of the specification",
+		Long: `Say whether recorded runs are behaviours of the specification.
+
+A directory is a run: a file node-*.ndjson or node-*.ndjson.zst for each node, and
+run.json, which says who took part; or it holds such directories. Files named one
+by one are one run. Without run.json every node is a voter, with Pre-Vote.
+
+Exit codes: 0 all accepted, 1 one rejected, 2 malformed input, 3 a search budget
+was used up before an answer.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opt.NoInvariants = !invariants
+			recordings, err := recordings(args)
+			if err != nil {
+				return err
+			}
+			var run *traces.Run
+			if runFile != "" {
+				if run, err = traces.ReadRun(runFile); err != nil {
+					return err
+				}
+			}
+			return checkTraces(cmd.OutOrStdout(), recordings, run, opt, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&opt.Hidden, "hidden", 0, "how many hidden steps there may be between two events of a node")
+	f.BoolVar(&asJSON, "json", false, "print a line of JSON for each run")
+	f.BoolVar(&invariants, "invariants", true, "check the properties of the specification too")
+	f.StringVar(&runFile, "run", "", "a run.json to use for all runs")
+	return cmd
+}
+
+// recordings takes directories one by one, and files together as one run.
+func recordings(args []string) ([]traces.Recording, error) {
+	var list []traces.Recording
+	files := -1
+	for _, arg := range args {
+		found, err := traces.Recordings(arg)
+		if err != nil {
+			return nil, err
+		}
+		single := len(found) == 1 && found[0].Name == arg && len(found[0].Inputs) == 1 && found[0].Inputs[0].Name == arg
+		if single && files >= 0 {
+			list[files].Inputs = append(list[files].Inputs, found[0].Inputs...)
+			continue
+		}
+		if single {
+			files = len(list)
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
+func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt traces.Options, asJSON bool) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if !asJSON {
+		fmt.Fprintln(table, "run\tnodes\tevents\tcrashes\tlost\thidden\tverdict")
+	}
+	worst := verdict(exitHolds)
+	var reports []string
+	for i := range list {
+		rec := &list[i]
+		o := opt
+		if o.Run = run; run == nil {
+			o.Run = rec.Run
+		}
+		res, err := traces.Validate(rec.Inputs, o)
+		if err != nil {
+			table.Flush()
+			return err
+		}
+		switch {
+		case res.Verdict == traces.Rejected:
+			worst = exitViolated
+		case res.Verdict == traces.OutOfBudget && worst == exitHolds:
+			worst = exitLimit
+		}
+		if asJSON {
+			if err := json.NewEncoder(w).Encode(traceReport{rec.Name, res}); err != nil {
+				return err
+			}
+			continue
+		}
+		s := &res.Stats
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%s\t%s\n", rec.Name, len(s.Nodes), s.Events, s.Crashes, s.Lost, s.HiddenText(), res.Verdict)
+		if res.Rejection != nil {
+			reports = append(reports, rec.Name+": "+res.Verdict.String()+"\n"+res.Rejection.Text())
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, r := range reports {
+		fmt.Fprintf(w, "\n%s\n", r)
+	}
+	if worst == exitHolds {
+		return nil
+	}
+	return worst
+}
