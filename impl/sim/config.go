@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/fs"
 	"github.com/quorate/quorate/traces/event"
 )
 
@@ -34,8 +35,9 @@ type Config struct {
 	// under its old id can break safety, so a run may end with an error then.
 	LoseDisks bool
 
-	// wrap lets a test replace a core.
+	// wrap lets a test replace a core, and swap the disk that a crash left.
 	wrap func(id core.ReplicaID, r replica) replica
+	swap func(id core.ReplicaID, disk *fs.Double) *fs.Double
 }
 
 // Sinks take what a run gives. Each may be nil. An error ends the run.
@@ -222,6 +224,7 @@ type knobs struct {
 	flushMin, flushMax Time
 	faultEvery         Time // mean time between faults
 	downMax            Time
+	aim                int // steps in 1000 that write and crash
 	weights            [numFaults]int
 
 	thinkMax      Time
@@ -278,7 +281,7 @@ func (c Config) draw() (knobs, error) {
 	k.valueBytes = pick(r, 0, 0, 40, 700)
 	k.drawFaults(r)
 	if c.NoFaults {
-		k.loss, k.reset, k.duplicate, k.slow, k.clientLoss, k.faultEvery, k.drift = 0, 0, 0, 0, 0, 0, 0
+		k.loss, k.reset, k.duplicate, k.slow, k.clientLoss, k.faultEvery, k.drift, k.aim = 0, 0, 0, 0, 0, 0, 0, 0
 		k.clientTimeout = 10 * second
 		k.core.MaxPendingAppends = 10_000
 	}
@@ -294,6 +297,7 @@ func (k *knobs) drawFaults(r *rng) {
 	k.duplicate = pick(r, 0, 5, 50)
 	k.clientLoss = pick(r, 0, 10, 50)
 	k.faultEvery = pick(r, 100*millisecond, 300*millisecond, second, 3*second)
+	k.aim = pick(r, 0, 1, 5)
 	k.downMax = pick(r, 50*millisecond, 500*millisecond, 2*second)
 	for i := range k.weights {
 		k.weights[i] = r.below(10)

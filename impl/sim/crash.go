@@ -27,6 +27,9 @@ func (n *node) crash() error {
 	if !n.killed || !n.alive() {
 		n.disk = n.disk.Crash(n.chooser())
 	}
+	if c.cfg.swap != nil {
+		n.disk = c.cfg.swap(n.id, n.disk)
+	}
 	if c.cfg.LoseDisks && c.rng.chance(100) {
 		n.disk, n.interrupted = fs.NewDouble(), nil
 		h := c.check.nodes[n.index]

@@ -150,6 +150,7 @@ func (n *node) input(in *core.Input, link driver.Link) error {
 }
 
 func (n *node) apply(in *core.Input, link driver.Link) error {
+	n.aim()
 	err := n.driver.Apply(in, link, n.out.Ops, n)
 	if n.burnt && (err == nil || storageFault(err)) {
 		n.c.stats.CrashesInStep++
@@ -203,6 +204,32 @@ func (n *node) arm() {
 		}
 		return n.faultKind
 	})
+}
+
+// aim lets a step that writes crash more often than chance alone would.
+func (n *node) aim() {
+	c := n.c
+	if c.calm || c.knobs.aim == 0 || n.fuse > 0 {
+		return
+	}
+	for i := range n.out.Ops {
+		often := 0
+		switch n.out.Ops[i].Kind {
+		case core.OpPersist, core.OpAppendRaw, core.OpAppendLeaderChange:
+			often = c.knobs.aim
+		case core.OpTruncate:
+			often = 40 * c.knobs.aim
+			if c.rng.chance(often / 2) { // later, perhaps before it is flushed
+				c.after(c.rng.between(0, c.knobs.flushMax), item{kind: crashes, node: n.index})
+			}
+		}
+		if c.rng.chance(often) {
+			n.fuse, n.faultKind = 1+c.rng.below(8), fs.Crash
+			n.killed = c.rng.chance(300)
+			n.arm()
+			return
+		}
+	}
 }
 
 // burn is called at each point where a crash may happen.
