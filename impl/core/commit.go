@@ -78,7 +78,7 @@ func (r *Replica) drain() {
 	for i := 0; i < len(c.queue); {
 		n, count, bytes := 0, 0, 0
 		for _, q := range c.queue[i:] {
-			if n > 0 && (count+len(q.records) > r.cfg.MaxBatchRecords || bytes+q.bytes > r.cfg.MaxBatchBytes) {
+			if count+len(q.records) > r.cfg.MaxBatchRecords || bytes+q.bytes > r.cfg.MaxBatchBytes {
 				break
 			}
 			n, count, bytes = n+1, count+len(q.records), bytes+q.bytes

@@ -78,11 +78,10 @@ func (r *Replica) handleVoteResponse(in *Input, p *peer, changed bool) {
 		return
 	}
 	r.assert(p.voter >= 0, "a vote of a replica that was not asked")
-	if r.nominee.votes[p.voter] == unrecorded {
-		r.nominee.votes[p.voter] = rejected
-		if m.Granted {
-			r.nominee.votes[p.voter] = granted
-		}
+	r.assert(r.nominee.votes[p.voter] == unrecorded, "a voter that has answered was asked again")
+	r.nominee.votes[p.voter] = rejected
+	if m.Granted {
+		r.nominee.votes[p.voter] = granted
 	}
 	r.done(actHandleVoteResponse, in)
 }

@@ -32,12 +32,11 @@ func (l *leaderState) start(r *Replica) {
 		heartbeat:  r.now,
 	}
 	for i := range l.voters {
-		l.voters[i].end = UnknownOffset
+		l.voters[i].end = UnknownOffset // its own too, until it has flushed a record of the epoch
 		if r.nominee.votes[i] == granted {
 			l.granting = append(l.granting, r.cfg.Voters[i].ID)
 		}
 	}
-	l.voters[r.self].end = r.log.flushed
 	r.restartCheckQuorum()
 }
 

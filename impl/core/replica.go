@@ -177,7 +177,7 @@ func (r *Replica) restart(disk DiskState) {
 	if len(r.cfg.Voters) == 1 && r.self == 0 {
 		r.electionDeadline, r.follow.deadline = r.now, r.now // nobody to wait for
 	}
-	r.writeElection() // even if it is there: it may not be durable
+	r.durable.Epoch = -1 // the file is written even if it is there: it may not be durable
 	r.recording.flushed = r.log.flushed
 	r.done(actRestart, nil)
 }
@@ -186,14 +186,10 @@ func (r *Replica) restart(disk DiskState) {
 func (r *Replica) persist() {
 	if r.durable != (Election{Epoch: r.epoch, Leader: r.leader, Voted: r.voted}) {
 		r.assert(r.epoch >= r.durable.Epoch, "the epoch goes back")
-		r.writeElection()
+		r.durable = Election{Epoch: r.epoch, Leader: r.leader, Voted: r.voted}
+		r.recording.persisted = true
+		r.op(OpPersist).Election = r.durable
 	}
-}
-
-func (r *Replica) writeElection() {
-	r.durable = Election{Epoch: r.epoch, Leader: r.leader, Voted: r.voted}
-	r.recording.persisted = true
-	r.op(OpPersist).Election = r.durable
 }
 
 // op adds an effect. The pointer is good until the next one.

@@ -358,7 +358,16 @@ func TestHighWatermark(t *testing.T) {
 	require.Equal(t, UnknownOffset, fetch(g, 2, 2, 1).HighWatermark)
 	require.Equal(t, UnknownOffset, fetch(g, 3, 2, 1).HighWatermark)
 	require.Equal(t, Offset(3), fetch(g, 3, 3, g.state().Epoch).HighWatermark)
-	require.Equal(t, Offset(3), fetch(g, 3, 2, 1).HighWatermark, "never back")
+	require.Equal(t, NoKey, g.state().Voted)
+	g.step(Input{Kind: InputAppend, Client: 1, Records: [][]byte{{1}}})
+	first := g.has(OpFlush)
+	flush := Input{Kind: InputFlushed, Flush: first.Flush, End: first.End}
+	require.Equal(t, Offset(3), fetch(g, 3, 4, g.state().Epoch).HighWatermark)
+	g.step(Input{Kind: InputAppend, Client: 2, Records: [][]byte{{1}}})
+	fetch(g, 3, 5, g.state().Epoch)
+	g.step(flush)
+	require.Equal(t, Offset(4), g.state().HighWatermark, "the leader counts what it flushed, not what it wrote since")
+	require.Equal(t, Offset(4), fetch(g, 3, 3, g.state().Epoch).HighWatermark, "never back")
 
 	g = newRig(t, DiskState{}, nil).lead()
 	fetch(g, 2, 1, g.state().Epoch)
@@ -436,6 +445,99 @@ func TestDivergingFetchProvesNothing(t *testing.T) {
 		g.ask(3, Message{Kind: Fetch, Epoch: g.state().Epoch})
 	}
 	require.Equal(t, Leader, g.state().Role, "one of two others is enough")
+
+	g = newRig(t, file(4, -1, 1), func(c *Config) { c.Voters = voters(1, 2, 3, 4, 5) })
+	o := g.request(3, Vote)
+	g.answer(g.request(2, Vote), Message{Epoch: 4, Leader: -1, Granted: true})
+	g.answer(o, Message{Epoch: 4, Leader: -1, Granted: true})
+	require.Equal(t, Leader, g.state().Role)
+	for range 4 {
+		g.tick(g.now + 1000)
+		g.ask(3, Message{Kind: Fetch, Epoch: 4})
+	}
+	require.Equal(t, Resigned, g.state().Role, "one of four others is not")
+}
+
+// Only voters that do not fetch are told who leads.
+func TestHeartbeat(t *testing.T) {
+	g := newRig(t, DiskState{}, nil).lead()
+	require.NotNil(t, g.request(2, BeginQuorumEpoch))
+	beats := map[ReplicaID]int{}
+	start := g.now
+	for g.now < start+5000 {
+		g.r.resetConnections()
+		g.tick(g.now + 100)
+		if g.now < start+3000 {
+			g.ask(2, Message{Kind: Fetch, Epoch: g.state().Epoch})
+		}
+		for _, id := range []ReplicaID{2, 3} {
+			if g.r.peers[id-1].busy {
+				beats[id]++
+			}
+		}
+	}
+	require.Equal(t, Leader, g.state().Role)
+	require.Equal(t, map[ReplicaID]int{2: 2, 3: 5}, beats)
+}
+
+func TestAVoteOutlivesTheLeader(t *testing.T) {
+	for _, pre := range []bool{true, false} {
+		g := newRig(t, DiskState{}, func(c *Config) { c.PreVote = pre })
+		require.True(t, g.ask(3, Message{Kind: Vote, Epoch: 4}).Granted)
+		g.follow(4)
+		want := NoKey
+		if pre { // it may leave the leader within the epoch
+			want = ReplicaKey{ID: 3}
+		}
+		require.Equal(t, want, g.state().Voted)
+		require.Equal(t, Election{4, 2, want}, g.has(OpPersist).Election)
+		g.follow(5)
+		require.Equal(t, NoKey, g.state().Voted)
+	}
+}
+
+func TestElectionTimers(t *testing.T) {
+	// From Follower: a new one, as the old is long gone.
+	g := newRig(t, DiskState{}, nil).follow(4)
+	for range 3 {
+		g.tick(g.now + 1500)
+		g.follow(g.state().Epoch + 1)
+	}
+	g.ask(3, Message{Kind: Vote, Epoch: 9, Offset: 0})
+	require.Equal(t, Unattached, g.state().Role)
+	require.GreaterOrEqual(t, g.r.electionDeadline, g.now+1000)
+	// From Unattached without a vote: the rest of it.
+	g = newRig(t, logOf(2, EpochStart{1, 0}), nil)
+	deadline := g.r.electionDeadline
+	g.now += 500
+	g.ask(3, Message{Kind: Vote, Epoch: 9})
+	require.Equal(t, deadline, g.r.electionDeadline)
+	g.now += 400
+	g.ask(3, Message{Kind: Vote, Epoch: 9, Offset: 2, LastEpoch: 1})
+	require.NotEqual(t, deadline, g.r.electionDeadline, "a vote given restarts it")
+	// An observer that led once leaves its epoch and stays quiet.
+	g = newRig(t, file(4, 1, -1), func(c *Config) { c.Voters = voters(2, 3) })
+	g.tick(g.now + 10_000)
+	require.Equal(t, Unattached, g.state().Role)
+	require.Equal(t, Epoch(5), g.state().Epoch)
+}
+
+func TestObserverTriesItsLeaderAgain(t *testing.T) {
+	g := newRig(t, file(4, 2, -1), func(c *Config) { c.ID, c.Bootstrap = 9, []ReplicaID{3} })
+	at := g.r.follow.deadline
+	g.step(Input{Kind: InputRequestFailed, Peer: 2, Correlation: g.request(2, Fetch).Correlation})
+	o := g.request(3, Fetch)
+	require.NotNil(t, o, "the leader cannot be reached")
+	g.now += 100
+	g.answer(o, Message{Epoch: 4, Leader: 2, Error: NotLeaderOrFollower})
+	require.NotNil(t, g.request(2, Fetch), "it still leads (K-F04)")
+	require.Equal(t, at+100, g.r.follow.deadline)
+	// Nothing from the leader for long.
+	for g.now < at+200 && g.request(3, Fetch) == nil {
+		g.tick(g.now + 1)
+	}
+	require.NotNil(t, g.request(3, Fetch))
+	require.Equal(t, Follower, g.state().Role)
 }
 
 func TestParkedFetches(t *testing.T) {
@@ -515,7 +617,9 @@ func TestFollowerFlushesBeforeItFetches(t *testing.T) {
 	// An older high watermark does not move it back (K-C07).
 	m = fetched(3, 2)
 	m.HighWatermark = 1
+	g.now += 700
 	g.answer(o, m)
+	require.Equal(t, g.now+2000, g.r.follow.deadline)
 	require.Equal(t, Offset(3), g.state().HighWatermark)
 	require.NotNil(t, g.request(2, Fetch))
 }
@@ -670,6 +774,10 @@ func TestUnattachedAsksABootstrapServer(t *testing.T) {
 	g.answer(g.request(2, Fetch), fetched(0, 2, 3))
 	require.Equal(t, []OpKind{OpPersist, OpAppendRaw, OpFlush, OpEvent}, g.kinds())
 	require.Equal(t, Follower, g.state().Role)
+	// Who does not know our epoch does not know the leader of it.
+	u := newRig(t, file(4, -1, -1), func(c *Config) { c.Bootstrap = []ReplicaID{3} })
+	u.answer(u.request(3, Fetch), Message{Epoch: 4, Leader: 2, Error: UnknownLeaderEpoch})
+	require.Equal(t, Unattached, u.state().Role)
 	// An observer never stands.
 	g.flush()
 	g.tick(g.now + 60_000)
@@ -756,11 +864,29 @@ func TestReads(t *testing.T) {
 	require.NotNil(t, o, "asked again")
 	g.answer(o, ok)
 	require.Equal(t, []string{actHandleBeginQuorumEpochResponse, actServeRead, actStartRead, actSendBeginQuorumEpoch}, g.actions())
+	require.Equal(t, int64(1), g.out.Ops[0].Event.Recv.Read, "known by the correlation")
 	done := g.has(OpComplete)
 	require.Equal(t, ClientID(1), done.Client)
 	require.Equal(t, Result{Offset: 1}, done.Result)
 	g.answer(g.request(2, BeginQuorumEpoch), ok)
 	require.Equal(t, ClientID(2), g.has(OpComplete).Client)
+
+	// One voter counts once, however often it answers.
+	g = newRig(t, file(4, -1, 1), func(c *Config) { c.Voters = voters(1, 2, 3, 4, 5) })
+	o = g.request(3, Vote)
+	g.answer(g.request(2, Vote), Message{Epoch: 4, Leader: -1, Granted: true})
+	g.answer(o, Message{Epoch: 4, Leader: -1, Granted: true})
+	g.flush()
+	g.r.resetConnections()
+	g.ask(2, Message{Kind: Fetch, Epoch: 4, Offset: 1, LastEpoch: 4})
+	g.ask(3, Message{Kind: Fetch, Epoch: 4, Offset: 1, LastEpoch: 4})
+	g.step(Input{Kind: InputRead, Client: 1})
+	for range 3 {
+		p := &g.r.peers[1]
+		g.answer(&Op{Peer: 2, Correlation: p.correlation, Message: Message{Kind: BeginQuorumEpoch}}, Message{Epoch: 4, Leader: 1})
+		require.Nil(t, g.has(OpComplete))
+		g.tick(g.now + 1000)
+	}
 
 	f := newRig(t, DiskState{}, nil).follow(4)
 	f.step(Input{Kind: InputRead, Client: 1})
