@@ -60,7 +60,8 @@ type Info struct {
 	Constants  []Constant
 	Actions    []string
 	Properties []Property
-	// Budgets has the entry of budget 0 too, which is unused.
+	// Budgets has the entry of budget 0 too, which is unused. A limit of 0 takes
+	// the steps out of the model; only a higher one, used up, counts as met.
 	Budgets []BudgetInfo
 	// Bounds names the limits other than budgets and MaxInFlight.
 	Bounds []string
@@ -68,8 +69,8 @@ type Info struct {
 	Processes []string
 	// MaxInFlight limits the messages of a System, at most MaxMessages.
 	MaxInFlight int
-	// FormatStep prints a step as a reader of the protocol would say it;
-	// nil prints the name of the action and the packed parameters.
+	// FormatStep prints a step as a reader of the protocol would say it, without
+	// the process; nil prints the name of the action and the packed parameters.
 	FormatStep func(process int, i Instance) string
 }
 
@@ -135,6 +136,10 @@ const (
 // action may see. All three are fixed-size values whose bytes are their
 // canonical encoding.
 //
+// Messages in flight are a bag without order. Two equal messages give the steps
+// of one. A send beyond Info.MaxInFlight is not enabled, which counts as met
+// bound; one on a connection in use is not enabled, which counts as nothing.
+//
 // Steps are local: what a process may do depends on its own state and at most
 // one message, so the engine asks once for each distinct process state, and for
 // each distinct pair of process state and message, and remembers the answer. The
@@ -151,7 +156,9 @@ type System[R, M, G comparable] interface {
 	// Deliver gives every enabled way of r to handle m, which is addressed to it.
 	Deliver(r *R, m *M, out *Steps[R, M])
 	// Network gives what the environment may do to a message in flight: loss,
-	// duplication, a closed connection.
+	// duplication, a closed connection. It is asked once for each message; the
+	// engine leaves out what a used-up budget forbids. Such steps are reported
+	// with process -1.
 	Network(m *M, out *Fates[M])
 	// Route says where m goes.
 	Route(m *M) Route
@@ -176,7 +183,7 @@ type Step[R, M any] struct {
 	Next     R
 	Sends    [2]M
 	SendN    uint8
-	// Keep leaves the delivered message in flight.
+	// Keep leaves the delivered message in flight, with its connection in use.
 	Keep bool
 	// Observe asks for System.Observe after this step.
 	Observe bool
@@ -217,7 +224,8 @@ type Fates[M any] struct{ List []Fate[M] }
 // 0, are never in flight at once: a step that would send the second is not
 // enabled. An Immediate message is delivered, and its answer if that is
 // Immediate too, in the very step that sends it; every answer of the handler is
-// followed, and so is the loss of the answer.
+// followed, and so is the loss of the answer. It takes no room in flight, but its
+// connection must be free. A handler's Keep means nothing for it.
 type Route struct {
 	Dst       uint8
 	Conn      uint16

@@ -40,6 +40,15 @@ func hashWords(w []uint64) uint64 {
 func hashBytes(b []byte, seed uint64) uint64 {
 	h := mix(seed^hashK0, hashK3)
 	n := uint64(len(b))
+	if len(b) >= 64 { // two chains at once
+		g := mix(h^hashK2, hashK1)
+		for len(b) >= 32 {
+			h = mix(binary.LittleEndian.Uint64(b)^hashK1^h, binary.LittleEndian.Uint64(b[8:])^hashK2)
+			g = mix(binary.LittleEndian.Uint64(b[16:])^hashK3^g, binary.LittleEndian.Uint64(b[24:])^hashK2)
+			b = b[32:]
+		}
+		h = mix(h^hashK1, g^hashK3)
+	}
 	for len(b) >= 16 {
 		h = mix(binary.LittleEndian.Uint64(b)^hashK1^h, binary.LittleEndian.Uint64(b[8:])^hashK2)
 		b = b[16:]

@@ -115,7 +115,11 @@ func (t *table) enlarge() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 	}
-	t.resize(64 - t.shift + 1)
+	more := uint(1)
+	if len(t.slots) < 1<<22 {
+		more = 2
+	}
+	t.resize(64 - t.shift + more)
 }
 
 // resize moves everything into an array of 1<<bitCount slots. The caller is

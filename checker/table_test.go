@@ -66,9 +66,9 @@ func TestParentLogKeepsRefs(t *testing.T) {
 // TestHashSeesEveryByte flips each bit of contents of several sizes.
 func TestHashSeesEveryByte(t *testing.T) {
 	seen := map[uint64]bool{}
-	for size := range 40 {
+	for size := range 100 {
 		content := make([]byte, size)
-		for seed := range uint64(8) {
+		for seed := range uint64(4) {
 			h := hashBytes(content, seed)
 			assert.False(t, seen[h], "size %d seed %d", size, seed)
 			seen[h] = true

@@ -232,7 +232,7 @@ func (w *tupleWorker) next(t *Tuple, out *Sink[Tuple]) {
 // take emits the states to which transition e of process i leads from f. The
 // message, if any, is the one that it takes.
 func (w *tupleWorker) take(out *Sink[Tuple], f *frame, i int, e *transition, message uint32) {
-	if e.flags&^flagKeep != 0 || e.out[1] != 0 || out.explains() {
+	if e.flags&(flagImmediate|flagImmediate<<1) != 0 || e.out[1] != 0 || out.explains() {
 		w.takeSlowly(out, f, i, e, message)
 		return
 	}
@@ -256,7 +256,17 @@ func (w *tupleWorker) take(out *Sink[Tuple], f *frame, i int, e *transition, mes
 	if e.props != 0 {
 		p = *w.props.at(uint32(e.props))
 	}
-	out.commit(f.sum+e.delta, 1<<i, i, e.instance, p.violated, p.reached)
+	sum, hint := f.sum+e.delta, uint32(1)<<i
+	if e.flags&flagObserve != 0 {
+		ghost, violated := w.observe(t, i, f.t[i])
+		p.violated |= violated
+		if before := t.ghost(); ghost != before {
+			sum += *w.ghostHash.at(ghost) - *w.ghostHash.at(before)
+			t[tupleGhost] = ghost
+			hint |= ghostHint
+		}
+	}
+	out.commit(sum, hint, i, e.instance, p.violated, p.reached)
 }
 
 // suffer emits what the environment may do to message m, without which the
