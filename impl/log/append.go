@@ -130,6 +130,9 @@ func (l *Log) roll(n int64) error {
 	}
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
+	if err := l.Err(); err != nil {
+		return err
+	}
 	if l.truncated {
 		return fmt.Errorf("append at %d: %w", l.end, ErrNotFlushed)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/impl/fs"
+	"github.com/quorate/quorate/impl/quorumstate"
 	"github.com/quorate/quorate/traces/event"
 	"github.com/stretchr/testify/require"
 )
@@ -20,6 +21,8 @@ type model struct {
 	written []Batch
 	flushed int
 	pending bool // a truncation is not flushed
+	// A crash leaves one of these quorum states.
+	saved, saving quorumstate.Election
 }
 
 func (m *model) end() int64 { return endOf(m.batches) }
@@ -132,6 +135,22 @@ func flush(l *Log, m *model) error {
 	return err
 }
 
+var noElection = quorumstate.Election{Leader: quorumstate.None, Voted: quorumstate.None}
+
+func store(fsys fs.FS, dir string) *quorumstate.Store {
+	return quorumstate.New(fsys, dir+"/"+quorumstate.FileName, quorumstate.Config{Version: 1})
+}
+
+// save writes the quorum state in the same directory.
+func save(l *Log, m *model) error {
+	m.saving = quorumstate.Election{Epoch: m.saved.Epoch + 1, Leader: quorumstate.None, Voted: 1}
+	err := store(l.fsys, l.dir).Save(m.saving)
+	if err == nil {
+		m.saved = m.saving
+	}
+	return err
+}
+
 // truncate cuts to so many offsets before the end.
 func truncate(t testing.TB, back int64) step {
 	return func(l *Log, m *model) error {
@@ -223,6 +242,7 @@ func (m *model) checkReads(t testing.TB, l *Log) {
 
 // run opens a log and does the steps until one fails.
 func run(t testing.TB, d *fs.Double, cfg Config, steps []step, checked bool) (m model, err error) {
+	m.saved, m.saving = noElection, noElection
 	l, _, err := Open(d, testDir, cfg)
 	if err != nil {
 		return m, err
@@ -230,12 +250,17 @@ func run(t testing.TB, d *fs.Double, cfg Config, steps []step, checked bool) (m 
 	defer l.Close()
 	for _, s := range steps {
 		if err := s(l, &m); err != nil {
+			if errors.Is(err, quorumstate.ErrFailed) {
+				return m, err
+			}
 			// It fails for ever, with the same error.
 			require.ErrorIs(t, err, ErrFailed)
 			require.Equal(t, err, l.Flush())
-			_, again := l.AppendData(99, [][]byte{{1}}, 0)
-			require.Equal(t, err, again)
-			_, again = l.TruncateTo(0)
+			for _, n := range []int{1, 1900} { // the second one rolls
+				_, again := l.AppendData(99, [][]byte{make([]byte, n)}, 0)
+				require.Equal(t, err, again)
+			}
+			_, again := l.TruncateTo(0)
 			require.Equal(t, err, again)
 			require.Equal(t, err, l.Read(&Span{}, 0, 1, 1))
 			return m, err
@@ -260,6 +285,10 @@ func (m *model) recover(t testing.TB, d *fs.Double, cfg Config) (*Log, model) {
 	require.GreaterOrEqual(t, n, m.flushed, "lost a flushed batch: %+v", found)
 	after := model{batches: m.written[:n], written: m.written[:n], flushed: n}
 	after.check(t, l)
+	after.saved, _, err = store(d, testDir).Load()
+	require.NoError(t, err)
+	require.Contains(t, []quorumstate.Election{m.saved, m.saving}, after.saved)
+	after.saving = after.saved
 	return l, after
 }
 
@@ -269,7 +298,9 @@ func randomScript(t testing.TB, seed uint64, n int) (steps []step) {
 	epoch := int32(1)
 	size := func() int { return []int{1, 20, 200, 470, 520, 1100}[r.IntN(6)] }
 	for range n {
-		switch r.IntN(10) {
+		switch r.IntN(11) {
+		case 10:
+			steps = append(steps, save)
 		case 0:
 			epoch++
 			steps = append(steps, change(t, epoch))

@@ -35,7 +35,7 @@ func (l *Log) scanSegment(seg *segment, last bool) (Recovered, error) {
 	if err := readFull(seg.file, rest, seg.size); err != nil {
 		return Recovered{}, fmt.Errorf("read %s: %w", seg.name, err)
 	}
-	if later := findBatch(rest, l.end, l.lastEpoch()); later > 0 && !lostSector(rest[:later], seg.size, l.end) {
+	if later := findBatch(rest, l.end, l.lastEpoch()); later > 0 && !lostSector(rest, later, seg.size, l.end) {
 		corrupt.Reason += fmt.Sprintf("; a valid batch follows at byte %d", seg.size+int64(later))
 		return Recovered{}, corrupt
 	}
@@ -97,17 +97,18 @@ func findBatch(b []byte, end int64, epoch int32) int {
 	return 0
 }
 
-// lostSector says whether the bytes from pos up to a valid batch hold a sector
-// that was never written: all zeros, where the log has something else. A disk
-// holds each sector as it was at one moment, and what was not written since the
-// file grew reads as zeros.
-func lostSector(gap []byte, pos, end int64) bool {
-	for at := 0; at < len(gap); {
+// lostSector says whether a sector was never written that holds some of the n
+// bytes between a log that ends at file position pos with the given end offset,
+// and a valid batch: all zeros, where the log has something else. b is what is in
+// the file from pos on. A disk holds each sector as it was at one moment, and
+// what was not written since the file grew reads as zeros.
+func lostSector(b []byte, n int, pos, end int64) bool {
+	for at := 0; at < n; {
 		next := at + fs.SectorSize - int((pos+int64(at))%fs.SectorSize)
-		if next > len(gap) {
-			return false // holds the start of the valid batch, so it was written
-		}
-		if allZero(gap[at:next]) && (at > 0 || headNotZero(next, end)) {
+		// Where it holds the start of the valid batch too, these are the zeros that
+		// an offset starts with.
+		lost := allZero(b[at:min(next, len(b))])
+		if lost && (at > 0 || headNotZero(next, end)) {
 			return true
 		}
 		at = next

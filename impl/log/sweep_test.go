@@ -1,6 +1,7 @@
 package log
 
 import (
+	"flag"
 	"fmt"
 	"testing"
 
@@ -12,16 +13,16 @@ import (
 // edge of sectors, rolls, truncations within a segment and over several.
 func sweepScript(t testing.TB) []step {
 	return []step{
-		change(t, 1), flush,
+		save, change(t, 1), flush,
 		data(t, 1, 20), data(t, 1, 700), data(t, 1, 30), flush,
 		fetched(t, 1, 600, 20, 600), flush, // rolls
-		change(t, 3), data(t, 3, 100), truncate(t, 1), data(t, 3, 1), flush,
+		save, change(t, 3), data(t, 3, 100), truncate(t, 1), data(t, 3, 1), flush,
 		data(t, 3, 900), data(t, 3, 900), data(t, 3, 40), // rolls with nothing flushed
 		truncate(t, 1), flush,
 		change(t, 4), data(t, 4, 1100), flush,
-		truncate(t, 8), truncate(t, 1), change(t, 5), flush, // over segments
+		truncate(t, 8), save, truncate(t, 1), change(t, 5), flush, // over segments
 		change(t, 6), data(t, 6, 450, 450), data(t, 6, 300), flush,
-		data(t, 6, 30), data(t, 6, 1200), data(t, 6, 40),
+		data(t, 6, 30), data(t, 6, 1200), save, data(t, 6, 40),
 	}
 }
 
@@ -87,7 +88,8 @@ func restart(t *testing.T, m model, d *fs.Double, cfg Config) {
 	again := d.Crash(fs.KeepNone) // all that Open kept is durable
 	l2, _ := after.recover(t, again, cfg)
 	require.NoError(t, l2.Close())
-	for _, s := range []step{data(t, 9, 30), change(t, 10), flush, truncate(t, 1), flush, data(t, 11, 300), flush} {
+	e := max(after.epoch(), 1)
+	for _, s := range []step{data(t, e, 30), change(t, e+1), flush, truncate(t, 1), flush, data(t, e+2, 300), flush} {
 		require.NoError(t, s(l, &after))
 	}
 	after.check(t, l)
@@ -106,13 +108,16 @@ func TestCrashSweep(t *testing.T) {
 	}
 }
 
+// scripts: 60 take two minutes.
+var scripts = flag.Uint64("scripts", 3, "number of random scripts to crash at every operation")
+
 func TestCrashSweepRandomScripts(t *testing.T) {
 	points, crashes := 0, 0
-	for seed := range uint64(6) {
+	for seed := range *scripts {
 		p, c := sweep(t, testConfigs[seed%3], randomScript(t, 100+seed, 30), fs.Crash, 4)
 		points, crashes = points+p, crashes+c
 	}
-	t.Logf("%d crash points, %d crashes", points, crashes)
+	t.Logf("%d scripts: %d crash points, %d crashes", *scripts, points, crashes)
 }
 
 func TestFailureSweep(t *testing.T) {
