@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/quorate/quorate/checker/linear"
+	"github.com/quorate/quorate/impl/node/daemon"
+	"github.com/quorate/quorate/traces/history"
+)
+
+// nodeVariable in the environment makes this program one node of a run: so it needs
+// no other binary. The node ends when its standard input does, which is when the
+// program that started it is gone, however that came about.
+const nodeVariable = "QUORATE_TRACEGEN_NODE"
+
+func init() {
+	modes = append(modes, newReal)
+	if os.Getenv(nodeVariable) == "" {
+		return
+	}
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(exitViolated)
+	}()
+	os.Exit(daemon.Start("node", os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// realRun is the mode that records runs of real processes: sockets, files, and
+// kill -9 under load. The seed chooses victims and clients' operations; the run
+// itself happens as it happens.
+type realRun struct {
+	nodes, crashes, seconds, workers int
+	seed                             uint64
+}
+
+func newReal(flags *flag.FlagSet) mode {
+	r := &realRun{}
+	flags.IntVar(&r.nodes, "nodes", 0, "record a run of so many real processes, 1 to 8")
+	flags.IntVar(&r.crashes, "crashes", 3, "with -nodes: how often processes are killed, spread over the time")
+	flags.IntVar(&r.seconds, "seconds", 10, "with -nodes: time under load, in seconds")
+	flags.IntVar(&r.workers, "workers", 8, "with -nodes: concurrent clients")
+	flags.Uint64Var(&r.seed, "seed", 1, "with -nodes: whom to kill and what to ask; names the directory real-SEED")
+	return r
+}
+
+func (r *realRun) asked() bool { return r.nodes != 0 }
+
+const (
+	// spare is how much longer than asked a run may take, to start and to converge.
+	spare = 60 * time.Second
+	// maxRealNodes is what the specification has room for.
+	maxRealNodes = 8
+)
+
+func (r *realRun) run(out string, stdout, stderr io.Writer) (int, error) {
+	switch {
+	case r.nodes < 1 || r.nodes > maxRealNodes:
+		return exitUsage, fmt.Errorf("-nodes %d: want 1 to %d", r.nodes, maxRealNodes)
+	case r.crashes < 0 || r.crashes > 10_000:
+		return exitUsage, fmt.Errorf("-crashes %d: want 0 to 10000", r.crashes)
+	case r.seconds < 1 || r.seconds > 24*3600:
+		return exitUsage, fmt.Errorf("-seconds %d: want 1 to a day", r.seconds)
+	case r.workers < 1 || r.workers > 1000:
+		return exitUsage, fmt.Errorf("-workers %d: want 1 to 1000", r.workers)
+	}
+	dir := filepath.Join(out, fmt.Sprintf("real-%d", r.seed))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return exitUsage, fmt.Errorf("%w (runs are not overwritten)", err)
+	}
+	work, err := os.MkdirTemp("", "tracegen-")
+	if err != nil {
+		return exitUsage, err
+	}
+	defer os.RemoveAll(work)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.seconds)*time.Second+spare)
+	defer cancel()
+
+	c, err := newProcesses(r.nodes, dir, work)
+	if err != nil {
+		return exitUsage, err
+	}
+	defer c.killAll()
+	if err := r.writeInfo(dir); err != nil {
+		return exitUsage, err
+	}
+	load := newLoad(c, r.seed)
+	broken, err := r.underLoad(ctx, c, load)
+	if err != nil {
+		return exitUsage, err
+	}
+	load.history.Header = history.Header{Run: fmt.Sprintf("real %d", r.seed), Clock: "ns"}
+	if err := writeHistory(filepath.Join(dir, "history.ndjson.zst"), &load.history); err != nil {
+		return exitUsage, err
+	}
+	verdict := "-"
+	if broken == nil {
+		report, err := history.Check(&load.history, load.committed, history.Options{Whole: true})
+		switch {
+		case err != nil:
+			return exitUsage, err
+		case report.Verdict == linear.NotLinearizable:
+			broken = fmt.Errorf("history is not linearizable: %s", report.Why)
+		}
+		verdict = fmt.Sprint(report.Verdict)
+	}
+	s := load.stats()
+	fmt.Fprintf(stdout, "real %-4d %d nodes: killed %d, started %d; committed %d; appends acked %d unknown %d failed %d; reads %d failed %d; %s\n",
+		r.seed, r.nodes, c.killed, c.started, len(load.committed), s[appendAcked], s[appendUnknown], s[appendFailed], s[readOK], s[readFailed], verdict)
+	if broken != nil {
+		fmt.Fprintf(stderr, "tracegen: real %d: %v\n", r.seed, broken)
+		return exitViolated, nil
+	}
+	return exitOK, nil
+}
+
+// writeInfo writes run.json, as the simulated mode does.
+func (r *realRun) writeInfo(dir string) error {
+	info := runInfo{Kind: "real", Seed: r.seed, PreVote: true}
+	for i := range r.nodes {
+		info.Voters = append(info.Voters, int32(i+1))
+		info.Nodes = append(info.Nodes, nodeKey{ID: int32(i + 1)})
+	}
+	text, err := json.MarshalIndent(info, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "run.json"), append(text, '\n'), 0o644)
+}
+
+// underLoad runs the processes, kills some, and lets them come to rest. broken is
+// what no run may show; an error is that this one could not be made.
+func (r *realRun) underLoad(ctx context.Context, c *processes, load *load) (broken, err error) {
+	for i := range c.all {
+		if err := c.start(i); err != nil {
+			return nil, err
+		}
+	}
+	working, rest := context.WithTimeout(ctx, time.Duration(r.seconds)*time.Second)
+	defer rest()
+	var wg sync.WaitGroup
+	for w := range r.workers {
+		wg.Go(func() { load.work(working, w) })
+	}
+	err = r.faults(working, c, load)
+	rest()
+	wg.Wait()
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("the run was ended: %w", err)
+	}
+	for i := range c.all {
+		if err := c.start(i); err != nil {
+			return nil, err
+		}
+	}
+	if err := load.converge(ctx); err != nil {
+		if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return nil, err
+		}
+		return errors.Join(err, c.deaths()), nil
+	}
+	return c.stopAll(), nil
+}
+
+// faults kills processes at times spread over the run: every other time the leader,
+// and sometimes all at once.
+func (r *realRun) faults(ctx context.Context, c *processes, load *load) error {
+	random := rand.New(rand.NewPCG(r.seed, 1))
+	slot := time.Duration(r.seconds) * time.Second / time.Duration(r.crashes+1)
+	for n := range r.crashes {
+		// In its slot at random, with time left to start again and to elect.
+		until := load.began.Add(time.Duration(n)*slot + slot/2 + time.Duration(random.Int64N(int64(slot)/2+1)))
+		if !sleep(ctx, time.Until(until)) {
+			return nil
+		}
+		victims := []int{random.IntN(len(c.all))}
+		switch leader := load.leader(ctx); {
+		case random.IntN(6) == 0:
+			victims = random.Perm(len(c.all))
+		case leader >= 0 && random.IntN(2) == 0:
+			victims[0] = leader
+		}
+		from := load.now()
+		for _, v := range victims {
+			c.kill(v)
+		}
+		if !sleep(ctx, time.Duration(50+random.IntN(600))*time.Millisecond) {
+			return nil
+		}
+		for _, v := range victims {
+			if err := c.start(v); err != nil {
+				return err
+			}
+			load.mark(history.Mark{What: "crash", From: from, To: load.now(), Note: fmt.Sprintf("node %d", v+1)})
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// sleep waits, unless the context ends before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func writeHistory(path string, h *history.History) error {
+	w, err := history.Create(path, h.Header)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.Write(w), w.Close())
+}
