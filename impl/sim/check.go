@@ -90,8 +90,9 @@ type checker struct {
 	// committed are the boundaries below the highest high watermark ever exposed,
 	// with the epoch of who exposed it first.
 	committed []boundary
-	acked     int64 // end of the highest append acknowledged
-	values    map[int64]int64
+	acked     int64           // end of the highest append acknowledged
+	values    map[int64]int64 // offset → operation acknowledged there, and back
+	offsets   map[int64]int64
 	sometimes func(Sometimes)
 	stats     *Stats
 }
@@ -111,7 +112,7 @@ func violated(property, format string, args ...any) error {
 }
 
 func newChecker(ids []int32, voters int, stats *Stats, sometimes func(Sometimes)) *checker {
-	c := &checker{voters: voters, leaders: map[int32]int32{}, values: map[int64]int64{}, stats: stats, sometimes: sometimes}
+	c := &checker{voters: voters, leaders: map[int32]int32{}, values: map[int64]int64{}, offsets: map[int64]int64{}, stats: stats, sometimes: sometimes}
 	for i, id := range ids {
 		c.nodes = append(c.nodes, &history{id: id, voter: i < voters, leader: -1, voted: -1, highest: -1, votedFor: -1})
 	}
@@ -305,7 +306,10 @@ func (c *checker) ack(operation, offset int64) error {
 	if other, ok := c.values[offset]; ok && other != operation {
 		return violated("AckUnique", "operations %d and %d both acknowledged at offset %d", other, operation, offset)
 	}
-	c.values[offset] = operation
+	if other, ok := c.offsets[operation]; ok && other != offset {
+		return violated("AckUnique", "operation %d acknowledged at offsets %d and %d", operation, other, offset)
+	}
+	c.values[offset], c.offsets[operation] = operation, offset
 	c.acked = max(c.acked, offset+1)
 	return nil
 }

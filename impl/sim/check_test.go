@@ -134,6 +134,16 @@ func TestChecks(t *testing.T) {
 		}},
 		{"AckCommitted", func(s *stream) { s.err = s.check.ack(1, 1) }},
 		{"AckUnique", func(s *stream) { require.NoError(s.t, s.check.ack(1, 0)); s.err = s.check.ack(2, 0) }},
+		{"AckUnique", func(s *stream) {
+			s.append(0, 1, 2)
+			s.append(1, 1, 2)
+			s.flush(0)
+			s.flush(1)
+			s.commit(0, 2)
+			require.NoError(s.t, s.err)
+			require.NoError(s.t, s.check.ack(1, 0))
+			s.err = s.check.ack(1, 1)
+		}},
 		{"ReadSeesAcknowledged", func(s *stream) { s.err = s.check.read(0, 1) }},
 		{"ReadCommitted", func(s *stream) { s.err = s.check.read(2, 1) }},
 	} {

@@ -15,6 +15,7 @@ type client struct {
 	op     *Operation
 	tries  int
 	last   *attempt
+	starts int32 // numbers the clientStarts that counts; others are stale
 }
 
 // attempt is an operation sent to one node.
@@ -31,7 +32,16 @@ type attempt struct {
 
 const maxTries = 12
 
-func (c *cluster) clientStarts(cl *client) error {
+// startClient lets a client begin or go on later, once.
+func (c *cluster) startClient(cl *client, after Time) {
+	cl.starts++
+	c.after(after, item{kind: clientStarts, node: cl.id - 1, inc: cl.starts})
+}
+
+func (c *cluster) clientStarts(cl *client, inc int32) error {
+	if inc != cl.starts {
+		return nil
+	}
 	if cl.op == nil {
 		if c.quiet {
 			return nil
@@ -179,7 +189,7 @@ func (c *cluster) clientAnswered(a *attempt) error {
 func (c *cluster) tryNext(cl *client) {
 	cl.leader = c.rng.below(len(c.nodes))
 	cl.last = nil
-	c.after(c.rng.between(millisecond, 50*millisecond), item{kind: clientStarts, node: cl.id - 1})
+	c.startClient(cl, c.rng.between(millisecond, 50*millisecond))
 }
 
 // clientTimesOut: an append may or may not have happened; a read did nothing, so
@@ -213,7 +223,7 @@ func (c *cluster) ends(cl *client, outcome Outcome) error {
 	default:
 		c.stats.ReadsFailed++
 	}
-	c.after(c.rng.between(0, c.knobs.thinkMax), item{kind: clientStarts, node: cl.id - 1})
+	c.startClient(cl, c.rng.between(0, c.knobs.thinkMax))
 	if c.sinks.Return != nil {
 		return c.sinks.Return(*op)
 	}

@@ -100,7 +100,7 @@ func (c *cluster) build() {
 	}
 	for i := range c.knobs.clients {
 		c.clients = append(c.clients, &client{id: i + 1, leader: c.rng.below(n)})
-		c.at(c.rng.between(0, second), item{kind: clientStarts, node: i})
+		c.startClient(c.clients[i], c.rng.between(0, second))
 	}
 	c.nextFault()
 }
@@ -156,7 +156,7 @@ func (c *cluster) happen(it *item) error {
 	case flushed:
 		return c.nodes[it.node].flushDone(it.inc)
 	case clientStarts:
-		return c.clientStarts(c.clients[it.node])
+		return c.clientStarts(c.clients[it.node], it.inc)
 	case clientArrives:
 		return c.clientArrives(it)
 	case clientAnswered:

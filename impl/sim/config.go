@@ -34,6 +34,8 @@ type Config struct {
 	// LoseDisks: a crash may take the disk with it. A voter that comes back empty
 	// under its old id can break safety, so a run may end with an error then.
 	LoseDisks bool
+	// GrantPreVoteAfterEnd: see core.Config. Not drawn.
+	GrantPreVoteAfterEnd bool
 
 	// wrap lets a test replace a core, and swap the disk that a crash left.
 	wrap func(id core.ReplicaID, r replica) replica
@@ -251,7 +253,6 @@ func (c Config) draw() (knobs, error) {
 		dirsKnown: r.chance(500),
 		duration:  r.between(4*second, 15*second),
 	}
-	k.grantAfterEnd = k.preVote && r.chance(300)
 	scale := core.Ticks(pick(r, 1, 1, 2, 4)) // all timeouts shrink alike
 	k.core = core.Config{
 		ElectionTimeout:    core.Ticks(pick(r, 300, 500, 1000)) / scale,
@@ -319,8 +320,8 @@ func (k *knobs) override(c Config) {
 	}
 	if c.PreVote != Drawn {
 		k.preVote = c.PreVote == On
-		k.grantAfterEnd = k.grantAfterEnd && k.preVote
 	}
+	k.grantAfterEnd = c.GrantPreVoteAfterEnd && k.preVote
 	if c.Duration > 0 {
 		k.duration = c.Duration
 	}

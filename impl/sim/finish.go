@@ -91,6 +91,7 @@ func (c *cluster) final() error {
 	c.stats.Batches = int64(len(c.check.committed))
 	c.stats.Committed = l.EndOffset()
 	acked := 0
+	seen := map[int64]int64{} // operation → offset
 	var span log.Span
 	for offset := int64(0); offset < l.EndOffset(); offset = span.End {
 		if err := l.Read(&span, offset, 1<<20, l.EndOffset()); err != nil {
@@ -103,9 +104,14 @@ func (c *cluster) final() error {
 			}
 			err := b.Records(func(r log.Record) error {
 				c.stats.Records++
+				got := operation(r.Value)
+				if other, ok := seen[got]; ok {
+					return violated("AppendOnce", "operation %d is at offsets %d and %d", got, other, r.Offset)
+				}
+				seen[got] = r.Offset
 				if op, ok := c.check.values[r.Offset]; ok {
 					acked++
-					if got := operation(r.Value); got != op {
+					if got != op {
 						return violated("AckDurable", "offset %d holds the value of operation %d, acknowledged was operation %d", r.Offset, got, op)
 					}
 				}
