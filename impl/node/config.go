@@ -115,7 +115,7 @@ func (c *Config) core(incarnation int32) core.Config {
 func (c *Config) codec() *wire.Codec {
 	w := &wire.Codec{
 		ClusterID: c.ClusterID, PreVote: !c.DisablePreVote, MaxFetch: c.MaxFetch,
-		Self: c.ID, Endpoints: make(map[core.ReplicaID]wire.Endpoint, len(c.Voters)),
+		Endpoints: make(map[core.ReplicaID]wire.Endpoint, len(c.Voters)),
 	}
 	for _, v := range c.Voters {
 		w.Endpoints[v.ID], _ = v.endpoint() // checked

@@ -111,7 +111,7 @@ func (c *outConn) exchange(q *outRequest) (m *core.Message, code core.ErrorCode,
 	}
 	h := wire.Header{Correlation: q.correlation, ClientID: clientID(c.name)}
 	expect := wire.ExpectFor(h, &q.message)
-	version, ok := c.versions.Version(expect.API)
+	version, ok := c.versions[expect.API]
 	if !ok {
 		return nil, core.UnsupportedVersion, nil
 	}

@@ -17,12 +17,8 @@ const (
 	EndQuorumEpoch   API = 54
 )
 
-// Error codes that are answered here and never seen by the core.
-const (
-	UnknownTopicOrPartition core.ErrorCode = 3
-	InconsistentClusterID   core.ErrorCode = 104
-	UnknownTopicID          core.ErrorCode = 100
-)
+// InconsistentClusterID is answered here and never seen by the core.
+const InconsistentClusterID core.ErrorCode = 104
 
 // The partition that a quorum replicates.
 const topicName = "__cluster_metadata"
@@ -37,8 +33,8 @@ type Endpoint struct {
 }
 
 // Codec turns messages into frames and back. All replicas of a quorum have equal
-// ones, but for Self and, during an upgrade, the versions. It is safe for
-// concurrent use while nothing is changed.
+// ones, but for the versions during an upgrade. It is safe for concurrent use while
+// nothing is changed.
 type Codec struct {
 	// ClusterID is stated in requests and compared with that of requests received,
 	// unless one of them states none. Empty: none.
@@ -49,9 +45,8 @@ type Codec struct {
 	// high watermark and is told of a higher one at once (KIP-1166). 0: 18.
 	MaxFetch int16
 
-	// Self is the replica that answers, and Endpoints are where replicas can be
-	// reached. Those of the leader are named in responses.
-	Self      core.ReplicaID
+	// Endpoints are where replicas can be reached. Those of the leader are named in
+	// responses.
 	Endpoints map[core.ReplicaID]Endpoint
 	// Listener is the name of the listener of the quorum (controller.listener.names);
 	// it must be the same at all replicas. Empty: CONTROLLER.
@@ -90,24 +85,9 @@ var served = [...]API{Fetch, ApiVersions, Vote, BeginQuorumEpoch, EndQuorumEpoch
 
 func (v Versions) has(version int16) bool { return v.OK && version >= v.Min && version <= v.Max }
 
-// Negotiated are the versions that both ends of a connection understand.
+// Negotiated are the newest versions that both ends of a connection understand, of
+// the APIs for which there is one.
 type Negotiated map[API]int16
-
-// Version returns the version of the API to use, false if there is none.
-func (n Negotiated) Version(api API) (int16, bool) {
-	v, ok := n[api]
-	return v, ok
-}
-
-// Newest are the newest versions of this end, for use where the other end is known
-// to be the same.
-func (c *Codec) Newest() Negotiated {
-	n := make(Negotiated, len(served))
-	for _, api := range served {
-		n[api] = c.Supported(api).Max
-	}
-	return n
-}
 
 func apiOf(kind core.MessageKind) API {
 	switch kind {
