@@ -114,6 +114,9 @@ func (s *simulation) record(out string, cfg sim.Config, stdout io.Writer) (stats
 	}
 	verdict := "-"
 	if broken == nil {
+		for int64(len(rec.committed)) < stats.Committed {
+			rec.committed = append(rec.committed, history.Record{Internal: true})
+		}
 		report, err := history.Check(&rec.history, rec.committed, history.Options{Whole: true})
 		switch {
 		case err != nil:
