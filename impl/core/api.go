@@ -305,7 +305,7 @@ const (
 	// OpPersist: write Election to the quorum-state file, durably, before the next Op.
 	OpPersist OpKind = iota + 1
 	// OpAppendLeaderChange: append a control batch of one LeaderChange record at Base
-	// with Epoch, Voters, Granting.
+	// with Epoch, Voters, Granting. (In all appends End is the log end after it.)
 	OpAppendLeaderChange
 	// OpAppendData: append one batch with Records at Base with Epoch.
 	OpAppendData

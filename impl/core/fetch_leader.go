@@ -39,7 +39,7 @@ func (r *Replica) fetchRequest(m *Message) (answer Message, readTo Offset) {
 	}
 	if i := voterIndex(r.cfg.Voters, m.From); i >= 0 {
 		v := &r.lead.voters[i]
-		v.end, v.lastFetch, v.hasFetch, v.beginDue = m.Offset, r.now, true, false
+		v.end, v.lastFetch, v.hasFetch = m.Offset, r.now, true
 		r.noteQuorum(i)
 		r.advanceHighWatermark()
 	}

@@ -51,12 +51,7 @@ func (r *Replica) leaderWork() {
 		// The followers fetch while the leader flushes: see wakeParked.
 		r.askFlush()
 	}
-	for hw := r.hw; ; hw = r.hw {
-		r.wakeParked()
-		if r.hw == hw {
-			break
-		}
-	}
+	r.wakeParked()
 	r.completeAppends()
 	r.serveReads()
 	if r.now >= l.heartbeat {
@@ -117,7 +112,6 @@ func (r *Replica) handleBeginQuorumEpochResponse(in *Input, p *peer, changed boo
 		}
 		return
 	}
-	r.lead.voters[p.voter].beginDue = false
 	r.confirmRead(p)
 	r.done(actHandleBeginQuorumEpochResponse, in)
 }

@@ -150,7 +150,8 @@ func (r *Replica) restart(disk DiskState) {
 		e = disk.Election
 	}
 	if last := r.log.lastEpoch(); e.Epoch < last {
-		// Records are flushed before an epoch is written only when the file was lost.
+		// The epoch is durable before a record of it is written: the file is not ours,
+		// or an older copy.
 		e = Election{Epoch: last, Leader: NoReplica, Voted: NoKey}
 	}
 	self := ReplicaKey{ID: r.cfg.ID, Directory: r.cfg.Directory}
