@@ -81,6 +81,7 @@ type asked struct {
 	inc         int
 	to          ReplicaID
 	correlation int32
+	offset      Offset
 }
 
 type cluster struct {
@@ -301,7 +302,7 @@ func (c *cluster) sendRequest(n *testNode, o *Op) {
 	}
 	c.nextConn++
 	conn := c.nextConn
-	c.conns[conn] = asked{from: n.id, inc: n.inc, to: peer, correlation: corr}
+	c.conns[conn] = asked{from: n.id, inc: n.inc, to: peer, correlation: corr, offset: m.Offset}
 	c.after(c.delay(), target, func(target *testNode) {
 		c.step(target, Input{Kind: InputRequest, Conn: conn, Correlation: corr, Message: &m})
 	})
@@ -314,6 +315,7 @@ func (c *cluster) sendResponse(n *testNode, o *Op) {
 	require.Equal(c.t, a.correlation, o.Correlation)
 	m := o.Message
 	if o.ReadTo > m.Offset {
+		require.Equal(c.t, a.offset, m.Offset, "records that were not asked for")
 		c.read(n, o, &m)
 	}
 	from := c.nodes[a.from]

@@ -14,7 +14,7 @@ type fetchRequest struct {
 func (r *Replica) handleFetchRequest(in *Input) {
 	m := in.Message
 	answer, readTo := r.fetchRequest(m)
-	nothing := answer.Error == None && answer.Diverging.Epoch < 0 && readTo <= m.Offset
+	nothing := answer.Error == None && answer.Diverging.Epoch < 0 && readTo == 0
 	behind := m.HighWatermark < answer.HighWatermark // never with NoHighWatermark
 	if nothing && !behind && m.MaxWait > 0 {
 		f := fetchRequest{conn: in.Conn, correlation: in.Correlation, message: *m, deadline: r.now + m.MaxWait}
@@ -26,7 +26,7 @@ func (r *Replica) handleFetchRequest(in *Input) {
 }
 
 // fetchRequest validates a fetch, notes the progress that it proves, and says what
-// to answer: records from its offset up to readTo. A fetch that is not valid proves
+// to answer: records from its offset up to readTo, 0 if there are none. A fetch that is not valid proves
 // nothing (KAFKA-13141). (KafkaRaftClient.tryCompleteFetchRequest)
 func (r *Replica) fetchRequest(m *Message) (answer Message, readTo Offset) {
 	answer = Message{HighWatermark: UnknownOffset, Diverging: NoEpochEnd}
@@ -44,9 +44,10 @@ func (r *Replica) fetchRequest(m *Message) (answer Message, readTo Offset) {
 		r.advanceHighWatermark()
 	}
 	answer.HighWatermark = r.hw
-	if r.log.end > m.Offset {
-		answer.Offset = m.Offset
+	if r.log.end <= m.Offset {
+		return answer, 0
 	}
+	answer.Offset = m.Offset
 	return answer, r.log.end
 }
 

@@ -176,7 +176,7 @@ func TestParkedFetches(t *testing.T) {
 	require.Nil(t, answered(at))
 	g.tick(g.now + 1)
 	require.Equal(t, None, answered(at).Message.Error)
-	require.Equal(t, answered(at).ReadTo, Offset(2))
+	require.Zero(t, answered(at).ReadTo, "nothing to read")
 	require.Nil(t, answered(gone))
 	// The leader leads no more.
 	g.flush()
