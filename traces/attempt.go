@@ -257,6 +257,9 @@ func (v *validator) compare(c *comparison, w *world, n int, base *spec.Replica, 
 		v.digest(c, w, n, base, &o.replica, e)
 	}
 	out, sends := v.outbox.Messages(), v.sends(e)
+	if len(out) > 0 && e.Args.Park {
+		same(c, "args.park", false, true)
+	}
 	switch {
 	case len(out) == 0 && len(sends) == 0:
 	case len(out) > 0 && len(sends) == 0 && l != nil:
@@ -336,6 +339,9 @@ func (v *validator) restart(w *world, n int, base *spec.Replica, e *event.Event,
 	same(c, "args.count", 0, e.Args.Count)
 	same(c, "args.park", false, e.Args.Park)
 	same(c, "args.read", 0, e.Args.Read)
+	if c.n > 0 {
+		return
+	}
 	before := c.n
 	if base.Role == spec.Down { // its first start
 		v.revive(c, w, n, base, nil, e)
@@ -356,6 +362,17 @@ func (v *validator) restart(w *world, n int, base *spec.Replica, e *event.Event,
 		v.revive(&try, w, n, &down, &down, e)
 		if try.n > before && try.n < least.n {
 			least = try
+		}
+	}
+	if v.opt.Hidden > 0 {
+		// The disk may be another one: of all hidden steps the one that is least likely.
+		lost := *base
+		if len(v.outcomes) == 0 && v.ctx.Take(spec.ActionLoseDisk, &lost, nil, spec.Args{}, &v.outbox) {
+			try := comparison{verbose: c.verbose, n: before}
+			v.revive(&try, w, n, &lost, nil, e)
+			for i := range v.outcomes {
+				v.outcomes[i].hidden = []hiddenStep{{action: spec.ActionLoseDisk, after: lost}}
+			}
 		}
 	}
 	if c.n = least.n; c.verbose {

@@ -137,7 +137,7 @@ func (v *validator) applyHidden(w *world, n int, e *event.Event) {
 		was := len(v.outcomes)
 		v.apply(w, n, r, e, &comparison{})
 		for i := was; i < len(v.outcomes); i++ {
-			v.outcomes[i].hidden = steps
+			v.outcomes[i].hidden = append(slices.Clone(steps), v.outcomes[i].hidden...)
 		}
 		return len(v.outcomes) > was
 	})

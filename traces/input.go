@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/traces/event"
+	"github.com/quorate/quorate/traces/event/ndjson"
 )
 
 // Source gives the events of one node in order, io.EOF at the end. What an event
@@ -71,6 +72,10 @@ type MalformedError struct {
 }
 
 func (e *MalformedError) Error() string {
+	var f *ndjson.FileError
+	if errors.As(e.Err, &f) {
+		return e.Err.Error() // says where
+	}
 	if e.Line == 0 {
 		return fmt.Sprintf("%s: %v", e.Name, e.Err)
 	}

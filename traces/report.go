@@ -28,6 +28,8 @@ type Rejection struct {
 	Differences []Difference `json:"differences,omitempty"`
 	// Received is the message that the event handles.
 	Received string `json:"received,omitempty"`
+	// Sent is what the event sends.
+	Sent string `json:"sent,omitempty"`
 	// Before is the replica before the event, as the specification has it.
 	Before string `json:"before"`
 	// Nearest are the actions that were enabled, with the fewest differences first.
@@ -155,12 +157,18 @@ func (v *validator) about(n int) *Rejection {
 	if e.Recv != nil {
 		r.Received = v.describe(e.Recv)
 	}
+	if len(e.Send) > 0 {
+		r.Sent = v.describe(&e.Send[0])
+	}
 	r.Before = v.replica(&v.worlds[0].replicas[n])
 	return r
 }
 
 // mismatch reports an event that is no step in any world.
 func (v *validator) mismatch(n int) *Rejection {
+	if v.quiet {
+		return &Rejection{}
+	}
 	r := v.about(n)
 	e := &v.nodes[n].event
 	v.muted = true
@@ -230,6 +238,9 @@ func (v *validator) nearest(w *world, n int, e *event.Event) []Near {
 
 // violated reports a step of the specification after which a property fails.
 func (v *validator) violated(w *world, n int, bad checker.Props) *Rejection {
+	if v.quiet {
+		return &Rejection{}
+	}
 	r := v.about(n)
 	r.Properties = propertyNames(bad)
 	r.Before = ""
@@ -249,6 +260,9 @@ func (v *validator) tooMany(n, worlds int) *Rejection {
 
 // stuck reports that every node waits for a message.
 func (v *validator) stuck() *Rejection {
+	if v.quiet {
+		return &Rejection{}
+	}
 	for n := range v.who.ids {
 		if d := &v.nodes[n]; d.ready && v.worlds[0].bag[idOf(d.event.Recv)] != nil {
 			return v.mismatch(n) // it was sent, but looked different
@@ -348,6 +362,9 @@ func (r *Rejection) Text() string {
 	}
 	if r.Received != "" {
 		add("  received: %s", r.Received)
+	}
+	if r.Sent != "" {
+		add("  sent: %s", r.Sent)
 	}
 	if strings.HasPrefix(r.Before, "\n") {
 		lines = append(lines, strings.Split(r.Before[1:], "\n")...)

@@ -108,6 +108,7 @@ type validator struct {
 	exhausted bool
 	outcomes  []outcome
 	lastFrom  int64 // position, at its node, of the event that sent what was last received
+	quiet     bool  // a rejection needs no reasons
 	muted     bool  // noting of tolerated differences is off
 }
 
@@ -360,42 +361,56 @@ func (v *validator) isSame(l *letter, m *event.Message) bool {
 	return c.n == 0
 }
 
+// chooseHidden is choose where messages are received that no event sends. What
+// sent them is most likely the last thing that a process did, so a node stops
+// before it starts again until nobody else can go on.
 func (v *validator) chooseHidden() int {
 	for {
 		for n := range v.who.ids {
-			if d := &v.nodes[n]; v.canTake(n) && (d.event.Inc == d.inc || d.inc == 0) && !v.awaited(n) {
+			if v.canTake(n) && !v.restarts(n) {
 				return n
 			}
 		}
-		found := false
-		for n := range v.who.ids {
-			if d := &v.nodes[n]; d.ready && v.receives(&d.event) && !v.canTake(n) && v.hiddenSend(n) {
-				found = true
-			}
-		}
-		if !found {
+		if !v.findHidden(true) && !v.findHidden(false) {
 			break
 		}
 	}
-	for n := range v.who.ids {
-		if d := &v.nodes[n]; v.canTake(n) && (d.event.Inc == d.inc || d.inc == 0) {
-			return n
+	owing := func(n int) bool {
+		for id := range v.unlogged {
+			if id.sender() == v.who.ids[n] {
+				return true
+			}
 		}
+		return false
 	}
+	last := -1
 	for n := range v.who.ids {
 		if v.canTake(n) {
-			return n
+			if !owing(n) {
+				return n
+			}
+			last = n
 		}
 	}
-	return -1
+	return last
 }
 
-// awaited says whether a node waits for a message from n that no event shows.
-func (v *validator) awaited(n int) bool {
-	for i := range v.who.ids {
-		d := &v.nodes[i]
-		if i != n && d.ready && v.receives(&d.event) && v.unlogged[idOf(d.event.Recv)] && !v.canTake(i) &&
-			idOf(d.event.Recv).sender() == v.who.ids[n] {
+// restarts says whether the next event of a node begins another incarnation.
+func (v *validator) restarts(n int) bool {
+	d := &v.nodes[n]
+	return d.ready && d.inc != 0 && d.event.Inc != d.inc
+}
+
+// findHidden looks for hidden steps that send what somebody waits for; ending:
+// only of nodes whose incarnation has no further event.
+func (v *validator) findHidden(ending bool) bool {
+	for n := range v.who.ids {
+		d := &v.nodes[n]
+		if !d.ready || !v.receives(&d.event) || v.canTake(n) {
+			continue
+		}
+		s := v.who.index(idOf(d.event.Recv).sender())
+		if s >= 0 && (!ending || v.nodes[s].ended || v.restarts(s)) && v.hiddenSend(n) {
 			return true
 		}
 	}
@@ -611,6 +626,9 @@ func (v *validator) done(n int) {
 		d.incs++
 	}
 	d.inc, d.seq, d.step = e.Inc, e.Seq, e.Step
+	if v.receives(e) && len(v.unlogged) > 0 {
+		delete(v.unlogged, idOf(e.Recv))
+	}
 	v.stats.event(e, v.receives(e) && !e.Args.Park, len(e.Send))
 	if v.stats.Events%pruneEvery == 0 {
 		for _, w := range v.worlds {

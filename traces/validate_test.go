@@ -1,0 +1,284 @@
+package traces
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/quorate/quorate/spec"
+	"github.com/quorate/quorate/traces/event"
+)
+
+var (
+	three    = &Run{Voters: []int32{3, 7, 11}, PreVote: PreVote{All: true}}
+	old      = &Run{Voters: []int32{1, 2, 3}}
+	mixed    = &Run{Voters: []int32{1, 2, 3, 4, 5}, Observers: []int32{9}, PreVote: PreVote{Only: []int32{1, 2, 9}}}
+	single   = &Run{Voters: []int32{4}, PreVote: PreVote{All: true}}
+	observed = &Run{Voters: []int32{1, 2}, Observers: []int32{3, 4}, PreVote: PreVote{All: true}}
+)
+
+// TestGenerated: walks through the specification are accepted, with nothing hidden.
+func TestGenerated(t *testing.T) {
+	taken, reached := map[string]int{}, map[string]bool{}
+	for name, run := range map[string]*Run{"three": three, "old": old, "mixed": mixed, "single": single, "observed": observed} {
+		for seed := range uint64(20) {
+			res, err := Validate(generate(seed, run, 600, false), Options{Run: run})
+			require.NoError(t, err)
+			if res.Verdict != Accepted {
+				t.Fatalf("%s, seed %d: %v\n%s", name, seed, res.Verdict, res.Rejection.Text())
+			}
+			require.EqualValues(t, 600, res.Stats.Events)
+			require.Empty(t, res.Stats.Hidden)
+			for a, n := range res.Stats.Actions {
+				taken[a] += n
+			}
+			for _, r := range res.Stats.Reached {
+				reached[r] = true
+			}
+		}
+	}
+	t.Logf("actions taken: %v; reached: %d properties", taken, len(reached))
+}
+
+func TestGeneratedLong(t *testing.T) {
+	inputs := generate(5, three, 100_000, true)
+	began := time.Now()
+	res, err := Validate(inputs, Options{Run: three})
+	require.NoError(t, err)
+	if res.Verdict != Accepted {
+		t.Fatal(res.Rejection.Text())
+	}
+	t.Logf("%d events, %d crashes, %.0f events/s", res.Stats.Events, res.Stats.Crashes, float64(res.Stats.Events)/time.Since(began).Seconds())
+}
+
+// TestEveryChangeIsNoticed changes each field of each event of a run.
+func TestEveryChangeIsNoticed(t *testing.T) {
+	events := 1000
+	if testing.Short() {
+		events = 150
+	}
+	for name, run := range map[string]*Run{"three": three} {
+		began := time.Now()
+		report, err := MutateFields(generate(11, run, events, false), Options{Run: run})
+		require.NoError(t, err)
+		require.Equal(t, events, report.Events)
+		t.Logf("%s: %s, %.1f s", name, report.Text(), time.Since(began).Seconds())
+		for _, m := range report.Unexplained[:min(20, len(report.Unexplained))] {
+			t.Errorf("accepted: node %d, incarnation %d, event %d, %s: %s", m.Node, m.Inc, m.Seq, m.Action, m.Change)
+		}
+		require.Greater(t, report.Rejected, report.Tried*9/10)
+	}
+}
+
+func read(t testing.TB, inputs []Input) [][]event.Event {
+	var all [][]event.Event
+	for _, in := range inputs {
+		events, err := readAll(in)
+		require.NoError(t, err)
+		all = append(all, events)
+	}
+	return all
+}
+
+func write(all [][]event.Event) []Input {
+	var inputs []Input
+	for _, events := range all {
+		if len(events) > 0 {
+			inputs = append(inputs, Events("node", events))
+		}
+	}
+	return inputs
+}
+
+// TestLostTail: the last events of incarnations are lost, and with them what they
+// did on disk and what they sent: steps that nobody saw explain the rest.
+func TestLostTail(t *testing.T) {
+	needed, accepted, rejected := map[string]int{}, 0, 0
+	for seed := range uint64(40) {
+		all := read(t, generate(seed, three, 500, false))
+		cut := false
+		for n, events := range all {
+			for i := 1; i+1 < len(events); i++ {
+				if last := &events[i]; events[i+1].Inc != last.Inc && (last.Durable != nil || len(last.Send) > 0) && last.Seq > 1 {
+					all[n] = append(append([]event.Event{}, events[:i]...), events[i+1:]...)
+					cut = true
+					break
+				}
+			}
+		}
+		if !cut {
+			continue
+		}
+		strict, err := Validate(write(all), Options{Run: three})
+		require.NoError(t, err)
+		res, err := Validate(write(all), Options{Run: three, Hidden: 3})
+		require.NoError(t, err)
+		if res.Verdict != Accepted {
+			t.Errorf("seed %d: %v, without hidden steps %v\n%s", seed, res.Verdict, strict.Verdict, res.Rejection.Text())
+			continue
+		}
+		accepted++
+		if strict.Verdict == Rejected {
+			rejected++
+			require.NotEmpty(t, res.Stats.Hidden, "seed %d", seed)
+		}
+		for a, n := range res.Stats.Hidden {
+			needed[a] += n
+		}
+	}
+	t.Logf("%d runs accepted with hidden steps, %d of them rejected without: %v", accepted, rejected, needed)
+	require.NotZero(t, rejected)
+}
+
+// TestUnnamed: without names of actions the states decide.
+func TestUnnamed(t *testing.T) {
+	worlds := 0
+	for seed := range uint64(10) {
+		all := read(t, generate(seed, three, 400, false))
+		for _, events := range all {
+			for i := range events {
+				events[i].Action = ""
+			}
+		}
+		res, err := Validate(write(all), Options{Run: three})
+		require.NoError(t, err)
+		if res.Verdict != Accepted {
+			t.Fatalf("seed %d: %v\n%s", seed, res.Verdict, res.Rejection.Text())
+		}
+		worlds = max(worlds, res.Stats.Worlds)
+	}
+	t.Logf("up to %d explanations at once", worlds)
+}
+
+// TestUnobserved: any subset of the state may be observed.
+func TestUnobserved(t *testing.T) {
+	for seed := range uint64(10) {
+		all := read(t, generate(seed, three, 400, false))
+		for _, events := range all {
+			for i := range events {
+				events[i].State.Has &= event.StateFields(uint64(i)*2654435761>>7) | event.HasRole
+			}
+		}
+		res, err := Validate(write(all), Options{Run: three})
+		require.NoError(t, err)
+		if res.Verdict != Accepted {
+			t.Fatalf("seed %d: %v\n%s", seed, res.Verdict, res.Rejection.Text())
+		}
+	}
+}
+
+func TestOutOfBudget(t *testing.T) {
+	all := read(t, generate(3, three, 300, false))
+	e := &all[0][len(all[0])/2]
+	e.State.HighWatermark += 1000
+	res, err := Validate(write(all), Options{Run: three, Hidden: 6, MaxSearch: 10})
+	require.NoError(t, err)
+	require.Equal(t, OutOfBudget, res.Verdict)
+	res, err = Validate(write(all), Options{Run: three, Hidden: 1})
+	require.NoError(t, err)
+	require.Equal(t, Rejected, res.Verdict)
+}
+
+// TestProperties: a run that follows broken rules step by step is rejected for
+// what comes of them.
+func TestProperties(t *testing.T) {
+	broken := spec.CleanRules()
+	broken.MayExpose = func(*spec.Replica, spec.Offset) bool { return true }
+	broken.OwnEnd = func(r *spec.Replica) spec.Offset { return r.Log.End() }
+	broken.Majority = func(int) int { return 1 }
+	found := map[string]bool{}
+	for seed := range uint64(20) {
+		g := newGenerator(seed, three)
+		g.ctx.Rules = broken
+		var inputs []Input
+		func() {
+			defer func() { _ = recover() }() // a broken protocol may do what the generator cannot record
+			for i := 0; i < 20_000 && g.total < 600; i++ {
+				g.once()
+			}
+		}()
+		for _, list := range g.events {
+			inputs = append(inputs, Events("node", list))
+		}
+		res, err := Validate(inputs, Options{Run: three, Rules: broken})
+		require.NoError(t, err)
+		if res.Verdict == Rejected {
+			for _, p := range res.Rejection.Properties {
+				found[p] = true
+			}
+			require.LessOrEqual(t, strings.Count(res.Rejection.Text(), "\n")+1, 20)
+		}
+		strict, err := Validate(inputs, Options{Run: three})
+		require.NoError(t, err)
+		require.Equal(t, Rejected, strict.Verdict, "seed %d", seed)
+	}
+	t.Logf("violated: %v", found)
+	require.NotEmpty(t, found)
+}
+
+// TestReport: the field is named, with both values, in few lines.
+func TestReport(t *testing.T) {
+	all := read(t, generate(3, three, 300, false))
+	e := &all[1][len(all[1])/2]
+	e.State.HighWatermark++
+	res, err := Validate(write(all), Options{Run: three})
+	require.NoError(t, err)
+	require.Equal(t, Rejected, res.Verdict)
+	r := res.Rejection
+	require.Equal(t, []int64{int64(e.Node.ID), int64(e.Inc), e.Seq}, []int64{int64(r.Node), int64(r.Inc), r.Seq})
+	require.Contains(t, r.Text(), "state.hw")
+	require.NotEmpty(t, r.Past)
+	require.LessOrEqual(t, strings.Count(r.Text(), "\n")+1, 20)
+	t.Log("\n" + r.Text())
+}
+
+func TestMalformed(t *testing.T) {
+	dir := t.TempDir()
+	events := read(t, generate(1, single, 20, false))[0]
+	line := func(i int) string { return string(event.AppendJSON(nil, &events[i])) }
+	for name, text := range map[string]string{
+		"empty":          "",
+		"not JSON":       line(0) + "\nhello\n" + line(1) + "\n",
+		"torn inside":    line(0) + "\n" + line(1)[:40] + "\n" + line(2) + "\n",
+		"other version":  strings.Replace(line(0), `"v":1`, `"v":2`, 1) + "\n",
+		"a gap":          line(0) + "\n" + line(2) + "\n",
+		"unknown action": line(0) + "\n" + strings.Replace(line(1), events[1].Action, "Dance", 1) + "\n",
+		"unknown role":   strings.Replace(line(0), "Unattached", "King", 1) + "\n",
+		"unknown node":   strings.Replace(line(0), `"id":4`, `"id":5`, 1) + "\n",
+	} {
+		path := filepath.Join(dir, "node-4.ndjson")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err := Validate([]Input{File(path)}, Options{Run: single})
+		var m *MalformedError
+		require.True(t, errors.As(err, &m), "%s: %v", name, err)
+		require.Contains(t, err.Error(), "node-4.ndjson", name)
+		t.Logf("%s: %v", name, err)
+	}
+	_, err := Validate(nil, Options{})
+	require.Error(t, err)
+}
+
+func BenchmarkValidate(b *testing.B) {
+	inputs := generate(5, three, 50_000, true)
+	for _, invariants := range []bool{true, false} {
+		name := "invariants"
+		if !invariants {
+			name = "conformance"
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				res, err := Validate(inputs, Options{Run: three, NoInvariants: !invariants})
+				if err != nil || res.Verdict != Accepted {
+					b.Fatal(err, res)
+				}
+			}
+			b.ReportMetric(50_000*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}
