@@ -126,7 +126,10 @@ func (c *cluster) run() error {
 
 // until runs until a time, or until done says so.
 func (c *cluster) until(end Time, done func() bool) error {
-	for !done() && len(c.queue.items) > 0 && c.queue.items[0].at <= end {
+	for !done() {
+		if at, ok := c.queue.next(); !ok || at > end {
+			return nil
+		}
 		it := c.queue.pop()
 		c.now = it.at
 		c.stats.VirtualTime = c.now

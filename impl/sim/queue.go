@@ -36,7 +36,6 @@ const (
 
 type item struct {
 	at          Time
-	seq         uint64 // what was put first comes first
 	kind        kind
 	node        int
 	inc         int32
@@ -54,49 +53,81 @@ type flight struct {
 	late        bool // a copy that arrives on a connection of its own, closed already
 }
 
-// queue is a binary heap by (at, seq).
+// queue is a binary heap by (at, seq). The heap holds no pointers, so moving its
+// entries costs the garbage collector nothing.
 type queue struct {
+	heap  []entry
 	items []item
+	free  []int32 // places in items
 	seq   uint64
 }
 
-func (q *queue) less(a, b int) bool {
-	x, y := &q.items[a], &q.items[b]
-	return x.at < y.at || x.at == y.at && x.seq < y.seq
+type entry struct {
+	at    Time
+	seq   uint64 // what was put first comes first
+	place int32
 }
 
+func (a *entry) before(b *entry) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }
+
 func (q *queue) push(it item) {
+	var place int32
+	if n := len(q.free); n > 0 {
+		place = q.free[n-1]
+		q.free = q.free[:n-1]
+		q.items[place] = it
+	} else {
+		place = int32(len(q.items))
+		q.items = append(q.items, it)
+	}
 	q.seq++
-	it.seq = q.seq
-	q.items = append(q.items, it)
-	for i := len(q.items) - 1; i > 0; {
+	e := entry{at: it.at, seq: q.seq, place: place}
+	i := len(q.heap)
+	q.heap = append(q.heap, e)
+	for i > 0 {
 		parent := (i - 1) / 2
-		if !q.less(i, parent) {
-			return
+		if !e.before(&q.heap[parent]) {
+			break
 		}
-		q.items[i], q.items[parent] = q.items[parent], q.items[i]
+		q.heap[i] = q.heap[parent]
 		i = parent
 	}
+	q.heap[i] = e
 }
 
 func (q *queue) pop() item {
-	top := q.items[0]
-	n := len(q.items) - 1
-	q.items[0] = q.items[n]
-	q.items[n] = item{} // keep nothing alive
-	q.items = q.items[:n]
-	for i := 0; ; {
-		small, left := i, 2*i+1
-		if left < n && q.less(left, small) {
-			small = left
+	place := q.heap[0].place
+	n := len(q.heap) - 1
+	last := q.heap[n]
+	q.heap = q.heap[:n]
+	i := 0
+	for {
+		child := 2*i + 1
+		if child >= n {
+			break
 		}
-		if right := left + 1; right < n && q.less(right, small) {
-			small = right
+		if child+1 < n && q.heap[child+1].before(&q.heap[child]) {
+			child++
 		}
-		if small == i {
-			return top
+		if !q.heap[child].before(&last) {
+			break
 		}
-		q.items[i], q.items[small] = q.items[small], q.items[i]
-		i = small
+		q.heap[i] = q.heap[child]
+		i = child
 	}
+	if n > 0 {
+		q.heap[i] = last
+	}
+	it := q.items[place]
+	q.items[place] = item{} // keep nothing alive
+	q.free = append(q.free, place)
+	return it
+}
+
+// next is when the first item is due; false: there is none.
+func (q *queue) next() (Time, bool) {
+	if len(q.heap) == 0 {
+		return 0, false
+	}
+	return q.heap[0].at, true
 }
