@@ -91,6 +91,13 @@ func same[T comparable](c *comparison, field string, want, seen T) {
 	}
 }
 
+// sameAt is same for a field of a message: names are put together only if needed.
+func sameAt[T comparable](c *comparison, at, field string, want, seen T) {
+	if want != seen {
+		same(c, at+field, want, seen)
+	}
+}
+
 func (c *comparison) differ(field, want, seen string) {
 	c.n++
 	if c.verbose {
@@ -100,17 +107,17 @@ func (c *comparison) differ(field, want, seen string) {
 
 // message compares a message with what was recorded of it, all but its identity.
 func (v *validator) message(c *comparison, at string, m *spec.Msg, e *event.Message) {
-	same(c, at+".kind", m.Kind.String(), e.Kind)
-	same(c, at+".dir", direction(m.Response), direction(e.Response))
-	same(c, at+".epoch", int32(m.Epoch), e.Epoch)
+	sameAt(c, at, ".kind", m.Kind.String(), e.Kind)
+	sameAt(c, at, ".dir", direction(m.Response), direction(e.Response))
+	sameAt(c, at, ".epoch", int32(m.Epoch), e.Epoch)
 	leader, code := int32(0), int16(0)
 	if m.Response {
 		leader, code = v.who.node(m.Leader), errorCodes[m.Error]
 	}
-	same(c, at+".leader", leader, e.Leader)
-	same(c, at+".error", code, e.Error)
-	same(c, at+".preVote", m.PreVote, e.PreVote)
-	same(c, at+".granted", m.Granted, e.Granted)
+	sameAt(c, at, ".leader", leader, e.Leader)
+	sameAt(c, at, ".error", code, e.Error)
+	sameAt(c, at, ".preVote", m.PreVote, e.PreVote)
+	sameAt(c, at, ".granted", m.Granted, e.Granted)
 	offset, last, hw := int64(0), int32(0), int64(0)
 	switch {
 	case !m.Response:
@@ -121,17 +128,17 @@ func (v *validator) message(c *comparison, at string, m *spec.Msg, e *event.Mess
 			offset = int64(m.Offset)
 		}
 	}
-	same(c, at+".offset", offset, e.Offset)
-	same(c, at+".lastEpoch", last, e.LastEpoch)
-	same(c, at+".hw", hw, e.HighWatermark)
+	sameAt(c, at, ".offset", offset, e.Offset)
+	sameAt(c, at, ".lastEpoch", last, e.LastEpoch)
+	sameAt(c, at, ".hw", hw, e.HighWatermark)
 	switch {
 	case m.Diverging != (e.Diverging != nil):
-		same(c, at+".diverging", m.Diverging, e.Diverging != nil)
+		sameAt(c, at, ".diverging", m.Diverging, e.Diverging != nil)
 	case m.Diverging:
-		same(c, at+".diverging.epoch", int32(m.DivergingEpoch), e.Diverging.Epoch)
-		same(c, at+".diverging.endOffset", int64(m.DivergingEnd), e.Diverging.EndOffset)
+		sameAt(c, at, ".diverging.epoch", int32(m.DivergingEpoch), e.Diverging.Epoch)
+		sameAt(c, at, ".diverging.endOffset", int64(m.DivergingEnd), e.Diverging.EndOffset)
 	}
-	v.runs(c, at+".records", m.Records.Runs(), e.Records)
+	v.runs(c, at, ".records", m.Records.Runs(), e.Records)
 }
 
 func direction(response bool) string {
@@ -143,7 +150,7 @@ func direction(response bool) string {
 
 // runs compares records. Runs of the specification tell origins apart, those of a
 // trace do not, and may be split anywhere.
-func (v *validator) runs(c *comparison, field string, want []spec.Run, seen []event.Run) {
+func (v *validator) runs(c *comparison, at, field string, want []spec.Run, seen []event.Run) {
 	i, j, left, right := 0, 0, int64(0), int64(0)
 	for {
 		if left == 0 && i < len(want) {
@@ -160,7 +167,7 @@ func (v *validator) runs(c *comparison, field string, want []spec.Run, seen []ev
 		if !ok {
 			c.n++
 			if c.verbose {
-				c.list = append(c.list, Difference{field, runsText(want), fmt.Sprint(seen)})
+				c.list = append(c.list, Difference{at + field, runsText(want), fmt.Sprint(seen)})
 			}
 			return
 		}
@@ -252,7 +259,7 @@ func (v *validator) logChange(c *comparison, old, now *spec.Replica, l *event.Lo
 	same(c, "log.truncated", truncated, l.Truncated)
 	same(c, "log.base", int64(common), l.Base)
 	appended := now.Log.Slice(common, now.Log.End())
-	v.runs(c, "log.appended", appended.Runs(), l.Appended)
+	v.runs(c, "log", ".appended", appended.Runs(), l.Appended)
 }
 
 // durable compares what a step made durable with what was recorded.

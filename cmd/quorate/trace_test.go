@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// aTrace is a quorum of one that elects itself and commits a record.
+var aTrace = []string{
+	`{"v":1,"node":{"id":4},"inc":1,"seq":1,"step":1,"action":"Restart","state":{"role":"Unattached","epoch":0,"hw":-1},"durable":{"election":true,"logEnd":0}}`,
+	`{"v":1,"node":{"id":4},"inc":1,"seq":2,"step":2,"action":"BecomeProspective","state":{"role":"Prospective"}}`,
+	`{"v":1,"node":{"id":4},"inc":1,"seq":3,"step":2,"action":"BecomeCandidate","state":{"role":"Candidate","epoch":1,"voted":4},"durable":{"election":true}}`,
+	`{"v":1,"node":{"id":4},"inc":1,"seq":4,"step":2,"action":"BecomeLeader","state":{"role":"Leader","leader":4},"durable":{"election":true}}`,
+	`{"v":1,"node":{"id":4},"inc":1,"seq":5,"step":2,"action":"AppendLeaderChange","state":{"logEnd":1},"log":{"base":0,"appended":[[1,"LeaderChange",1]],"digest":"000000000000000a"}}`,
+	`{"v":1,"node":{"id":4},"inc":1,"seq":6,"step":3,"action":"Flush","state":{"hw":1,"flushed":1},"durable":{"logEnd":1}}`,
+}
+
+func traceCheck(t *testing.T, args ...string) (int, string) {
+	var out bytes.Buffer
+	code := run(context.Background(), append([]string{"trace", "check"}, args...), &out, &out)
+	return code, out.String()
+}
+
+func writeTrace(t *testing.T, lines ...string) string {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "node-4.ndjson"), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "run.json"), []byte(`{"voters":[4],"preVote":true}`), 0o600))
+	return dir
+}
+
+func TestTraceCheck(t *testing.T) {
+	changed := append([]string{}, aTrace...)
+	changed[5] = strings.Replace(changed[5], `"hw":1`, `"hw":0`, 1)
+	for _, c := range []struct {
+		name  string
+		lines []string
+		args  []string
+		code  int
+		says  string
+	}{
+		{"accepted", aTrace, nil, exitHolds, "accepted"},
+		{"rejected", changed, nil, exitViolated, "state.hw: specification 1, trace 0"},
+		{"malformed", append([]string{"x"}, aTrace...), nil, exitUsage, "node-4.ndjson:1"},
+		{"no events", nil, nil, exitUsage, "node-4.ndjson"},
+		{"a lost event", append(aTrace[:5:5], `{"v":1,"node":{"id":4},"inc":2,"seq":1,"step":1,"action":"Restart","state":{"role":"Resigned","logEnd":1}}`), []string{"-hidden", "2"}, exitHolds, "accepted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := writeTrace(t, c.lines...)
+			code, out := traceCheck(t, append(c.args, dir)...)
+			require.Equal(t, c.code, code, out)
+			require.Contains(t, out, c.says)
+		})
+	}
+}
+
+func TestTraceCheckJSON(t *testing.T) {
+	code, out := traceCheck(t, "-json", writeTrace(t, aTrace...))
+	require.Equal(t, exitHolds, code, out)
+	var r struct {
+		Verdict string
+		Stats   struct{ Events int }
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, "accepted", r.Verdict)
+	require.Equal(t, len(aTrace), r.Stats.Events)
+}
