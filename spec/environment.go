@@ -85,6 +85,8 @@ func Restart(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 	role := c.Rules.RoleAtStart(c, r)
 	r.Role = role
 	if role == Candidate {
+		// Whom it found leading meanwhile it has to learn again.
+		c.elect(r, Election{Epoch: r.Election.Epoch, Voted: r.ID})
 		r.Granted = SetOf(r.ID)
 	}
 	return true

@@ -40,11 +40,19 @@ type Model struct {
 	Deep bool
 	// Unsafe models are expected to violate a property: they show an assumption.
 	Unsafe string
+}
 
-	// Pinned results: distinct states, the same without budget counters, and
-	// depth. Any change of the specification shows here.
+// Pin is what a model must give: distinct states, the same without budget
+// counters, and depth. Any change of the specification shows here.
+type Pin struct {
 	Distinct, Projected uint64
 	Depth               int
+}
+
+// Pin is the pinned result of the model.
+func (m *Model) Pin() (Pin, bool) {
+	p, ok := pins[m.Name]
+	return p, ok
 }
 
 // KindSet is a set of kinds of messages.

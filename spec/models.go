@@ -57,11 +57,11 @@ var Models = []Model{
 	},
 	{
 		Name: "leader-restart", Why: "KAFKA-10527: a leader that loses its unflushed tail",
-		Voters: 3, Epochs: 1, Records: 2, Crashes: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA),
+		Voters: 3, Epochs: 1, Records: 2, Crashes: 1, StaysDown: true, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA),
 	},
 	{
 		Name: "vote-restart", Why: "KAFKA-10661 and votes over a restart",
-		Voters: 3, Epochs: 1, Crashes: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(aOrC),
+		Voters: 3, Epochs: 1, Crashes: 1, StaysDown: true, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(aOrC),
 	},
 	{
 		Name: "flush", Why: "KAFKA-10533: what is acknowledged and what is on disk",

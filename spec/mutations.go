@@ -222,13 +222,13 @@ var Mutations = []Mutation{
 		ID: "late-response", Title: "a fetch response is taken after the follower has become something else",
 		Source: "Kafka drops responses of connections that a role change has reset",
 		Story: "B fetches from A, stands, and is elected in a later epoch; then A's answer arrives, and B, about to write its own first record, appends A's. " +
-			"A record of an old epoch now stands where B's epoch begins, and is taken for a commit when it is on a majority. C, which led between the two, wins again and overwrites it.",
+			"A record of an old epoch now stands where B's epoch begins, in a log that no leader of that epoch ever had, and counts as B's own once it is on a majority.",
 		Override: func(r *Rules) {
 			r.TakesLate = func(r *Replica, m *Msg) bool {
 				return m.Error == NoErrorCode && !m.Diverging && m.Epoch < r.Election.Epoch
 			}
 		},
-		Model: "late-leader", Property: "CommittedStable", Action: ActionHandleFetchResponse,
+		Model: "late-leader", Property: "UniqueEpochOffset", Action: ActionHandleFetchResponse,
 	},
 	{
 		ID: "unconfirmed-read", Title: "a read is served without confirming that the leader still leads",

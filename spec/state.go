@@ -156,5 +156,5 @@ func (e modelErr) Error() string { return e.msg }
 // modelError is a value that does not fit the model; the checker reports it as
 // an error of the model, not of the protocol.
 func modelError(format string, args ...any) error {
-	return modelErr{"model error: " + fmt.Sprintf(format, args...)}
+	return modelErr{fmt.Sprintf(format, args...)}
 }

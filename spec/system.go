@@ -2,7 +2,6 @@ package spec
 
 import (
 	"reflect"
-	"sync"
 
 	"github.com/quorate/quorate/checker"
 )
@@ -17,7 +16,6 @@ type System struct {
 	// drop is an effect taken away: the field of Replica (or sending) that an
 	// action would change.
 	drop    Effect
-	mu      sync.Mutex // guards explanations, which run outside the engine's lock
 	scratch Outbox
 }
 
@@ -301,3 +299,15 @@ func (s *System) CheckOne(r *Replica, g *Ghost) checker.Props { return CheckOne(
 
 // CheckPair implements checker.System.
 func (s *System) CheckPair(a, b *Replica) checker.Props { return CheckPair(a, b) }
+
+// Refusal is the guard that keeps r from taking an instance, NoGuard if none does.
+func (s *System) Refusal(r *Replica, m *Msg, i checker.Instance) Guard {
+	trial := Trial{DropGuard: NoGuard}
+	c := Ctx{Rules: s.ctx.Rules, Voters: s.ctx.Voters, Trial: &trial}
+	next := *r
+	var out Outbox
+	if c.Take(ActionID(i.Action), &next, m, UnpackArgs(i), &out) {
+		return NoGuard
+	}
+	return trial.Refused
+}

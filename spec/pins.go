@@ -1,0 +1,30 @@
+package spec
+
+// pins has a line for each model; TestPins writes it anew with -update.
+var pins = map[string]Pin{
+	"single":           {Distinct: 6551, Projected: 1036, Depth: 22},
+	"pair":             {Distinct: 1373370, Projected: 1023989, Depth: 55},
+	"election":         {Distinct: 1916091, Projected: 1916091, Depth: 51},
+	"prevote":          {Distinct: 2613095, Projected: 2613095, Depth: 65},
+	"upgrade":          {Distinct: 340894, Projected: 340894, Depth: 55},
+	"commit":           {Distinct: 11707, Projected: 11707, Depth: 38},
+	"figure8":          {Distinct: 1533502, Projected: 1533502, Depth: 46},
+	"figure8-messages": {Distinct: 6690759, Projected: 6690759, Depth: 87},
+	"leader-restart":   {Distinct: 423996, Projected: 337847, Depth: 45},
+	"vote-restart":     {Distinct: 34144, Projected: 28980, Depth: 36},
+	"flush":            {Distinct: 175563, Projected: 134025, Depth: 53},
+	"divergence":       {Distinct: 6858896, Projected: 6514058, Depth: 76},
+	"truncation-flush": {Distinct: 19201058, Projected: 16259801, Depth: 45},
+	"truncation":       {Distinct: 9487, Projected: 9487, Depth: 27},
+	"late-leader":      {Distinct: 475851, Projected: 475851, Depth: 60},
+	"late":             {Distinct: 2991568, Projected: 2559080, Depth: 58},
+	"reads":            {Distinct: 131561, Projected: 113684, Depth: 57},
+	"resign":           {Distinct: 4223693, Projected: 3391949, Depth: 50},
+	"check-quorum":     {Distinct: 427008, Projected: 361260, Depth: 47},
+	"observer":         {Distinct: 14940, Projected: 14940, Depth: 47},
+	"four":             {Distinct: 351818, Projected: 351818, Depth: 50},
+	"five":             {Distinct: 5307217, Projected: 5307217, Depth: 52},
+	"five-votes":       {Distinct: 2328579, Projected: 1863847, Depth: 35},
+	"four-epochs":      {Distinct: 16532925, Projected: 16532925, Depth: 87},
+	"lost-disk":        {Distinct: 398951, Projected: 357413, Depth: 64},
+}
