@@ -42,6 +42,11 @@ type Model struct {
 	Unsafe string
 }
 
+// HasBudgets says whether states differ in budget counters at all.
+func (m *Model) HasBudgets() bool {
+	return m.Records+m.Crashes+m.Disks+m.Reads+m.Resigns+m.Late > 0
+}
+
 // Pin is what a model must give: distinct states, the same without budget
 // counters, and depth. Any change of the specification shows here.
 type Pin struct {

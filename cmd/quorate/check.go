@@ -10,14 +10,23 @@ import (
 func newCheck() *cobra.Command {
 	var f runFlags
 	var models, properties []string
-	var keepGoing, projected bool
+	var keepGoing, projected, deep bool
 	cmd := &cobra.Command{
 		Use:   "check [-model NAME]... [-mutate ID] [-drop-guard Action.Guard]",
 		Short: "Explore all reachable states of models and judge their properties",
 		Long: `Explore all reachable states of the named models and judge their properties.
-Without -model: of all models, or of those that the mutation is meant for.`,
+Without -model: those that the mutation is meant for; without either, all of them,
+against their pinned numbers, and then each guard and effect is taken away in turn
+to see what would go unnoticed.`,
+		Example: `  quorate check
+  quorate check -mutate KAFKA-12619
+  quorate check -model flush -drop-guard SendFetch.LogFlushed
+  quorate check -model four-epochs -workers 2 -progress -profile cpu`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(models) == 0 && f.variant() == (Variant{}) && !f.json {
+				return f.profiled(func() error { return runSuite(cmd, &f, deep) })
+			}
 			list, err := choose(models, f.variant())
 			if err != nil {
 				return err
@@ -46,6 +55,7 @@ Without -model: of all models, or of those that the mutation is meant for.`,
 	cmd.Flags().StringSliceVar(&models, "model", nil, "a model to explore; may be given several times")
 	cmd.Flags().StringSliceVar(&properties, "property", nil, "a property to judge; may be given several times (default: all)")
 	cmd.Flags().BoolVar(&keepGoing, "keep-going", false, "explore past violations")
+	cmd.Flags().BoolVar(&deep, "deep", false, "without -model: the big models too")
 	cmd.Flags().BoolVar(&projected, "projected", false, "also count the states that differ in more than budgets")
 	return cmd
 }

@@ -14,6 +14,7 @@ type runFlags struct {
 	workers   int
 	maxStates uint64
 	maxDepth  int
+	exact     bool
 	progress  bool
 	json      bool
 	profile   string
@@ -26,6 +27,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.workers, "workers", 0, "goroutines that expand states (default: one for each core)")
 	flags.Uint64Var(&f.maxStates, "max-states", 0, "stop after so many distinct states, with exit code 3")
 	flags.IntVar(&f.maxDepth, "max-depth", 0, "stop after so many levels, with exit code 3")
+	flags.BoolVar(&f.exact, "exact", false, "compare whole states, not fingerprints")
 	flags.BoolVar(&f.progress, "progress", false, "report progress every second on standard error")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each model")
 	flags.StringVar(&f.profile, "profile", "", "write a profile of the run to the working directory: cpu, mem, mutex, block, trace")
@@ -42,6 +44,7 @@ func (f *runFlags) variant() Variant { return Variant{Mutation: f.mutate, DropGu
 func (f *runFlags) options(cmd *cobra.Command) checker.Options {
 	o := checker.Options{
 		Context: cmd.Context(), Workers: f.workers, MaxDistinct: f.maxStates, MaxDepth: f.maxDepth,
+		Exact: f.exact,
 	}
 	if f.progress {
 		o.Progress = cmd.ErrOrStderr()

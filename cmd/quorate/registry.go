@@ -29,6 +29,7 @@ type entry struct {
 
 // registry has every model.
 var registry = slices.Concat(
+	kraftModels(),
 	electModels(),
 	twophaseModels(),
 )

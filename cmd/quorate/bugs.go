@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/spec"
+	"github.com/quorate/quorate/spec/audit"
+)
+
+// bug is a mutation and how it was caught, as JSON.
+type bug struct {
+	ID       string  `json:"id"`
+	Title    string  `json:"title"`
+	Source   string  `json:"source"`
+	Module   string  `json:"module"`
+	Model    string  `json:"model"`
+	Property string  `json:"property"`
+	Caught   bool    `json:"caught"`
+	Steps    int     `json:"steps,omitempty"`
+	Distinct uint64  `json:"distinct"`
+	Seconds  float64 `json:"seconds"`
+	Parting  string  `json:"parting,omitempty"`
+}
+
+func newBugs() *cobra.Command {
+	var f runFlags
+	var modules []string
+	cmd := &cobra.Command{
+		Use:   "bugs [show ID]",
+		Short: "Put every known bug back and show what catches it",
+		Long: `Put each known bug back into the protocol, one overridden rule at a time, and
+explore the smallest model that catches it: by which property, in how many steps
+of the shortest counterexample, and where the counterexample leaves the clean
+protocol. Exits with 1 if a bug goes unnoticed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return listBugs(cmd, &f, modules) },
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.workers, "workers", 0, "goroutines that expand states (default: one for each core)")
+	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each bug")
+	flags.StringSliceVar(&modules, "module", nil, "only bugs of this module; known: election")
+	cmd.AddCommand(&cobra.Command{
+		Use:   "show ID",
+		Short: "Tell the story of a bug, with its shortest counterexample",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(cmd *cobra.Command, args []string) error { return showBug(cmd, args[0]) },
+	})
+	return cmd
+}
+
+func listBugs(cmd *cobra.Command, f *runFlags, modules []string) error {
+	for _, m := range modules {
+		if m != "election" {
+			return unknown("module", m, []string{"election"})
+		}
+	}
+	out := cmd.OutOrStdout()
+	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if !f.json {
+		fmt.Fprintln(tw, "bug\tcaught by\tsteps\tmodel\tdistinct\tseconds\tleaves the clean protocol at")
+	}
+	missed := 0
+	for i := range spec.Mutations {
+		mu := &spec.Mutations[i]
+		b, _, err := try(mu, f.options(cmd))
+		if err != nil {
+			return err
+		}
+		if !b.Caught {
+			missed++
+		}
+		if f.json {
+			if err := json.NewEncoder(out).Encode(b); err != nil {
+				return err
+			}
+			continue
+		}
+		by := b.Property
+		if !b.Caught {
+			by = "NOT CAUGHT by " + by
+		} else if b.Steps == 0 {
+			by += " (never reached)"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%.2f\t%s\n", b.ID, by, b.Steps, b.Model, count(b.Distinct), b.Seconds, b.Parting)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if !f.json {
+		fmt.Fprintf(out, "\n%d bugs, %d caught\n", len(spec.Mutations), len(spec.Mutations)-missed)
+	}
+	if missed > 0 {
+		return verdict(exitViolated)
+	}
+	return nil
+}
+
+// try explores the model of a mutation, judging its property alone.
+func try(mu *spec.Mutation, opt checker.Options) (bug, *checker.Result, error) {
+	b := bug{ID: mu.ID, Title: mu.Title, Source: mu.Source, Module: "election", Model: mu.Model, Property: mu.Property}
+	m, ok := spec.ModelNamed(mu.Model)
+	if !ok {
+		return b, nil, fmt.Errorf("mutation %s: no model %q", mu.ID, mu.Model)
+	}
+	opt.Properties = []string{mu.Property}
+	res, err := checker.Run(checker.Interned(spec.NewSystem(m, spec.Variant{Mutation: mu})), opt)
+	if err != nil {
+		return b, nil, fmt.Errorf("mutation %s: %w", mu.ID, err)
+	}
+	b.Distinct, b.Seconds = res.Distinct, res.Seconds
+	if len(res.Violations) == 0 {
+		b.Caught = res.Status == checker.Holds && slices.Contains(res.Never(), mu.Property)
+		return b, res, nil
+	}
+	trace := res.Violations[0].Trace
+	b.Caught, b.Steps = true, len(trace)-1
+	parting, err := audit.Replay(m, mu, trace)
+	if err != nil {
+		return b, res, fmt.Errorf("mutation %s, replayed on the clean protocol: %w", mu.ID, err)
+	}
+	b.Parting = parting.String()
+	if parting.Action != mu.Action || parting.Guard != mu.Guard {
+		return b, res, fmt.Errorf("mutation %s leaves the clean protocol at %s, and should at %s", mu.ID, parting, audit.Parting{Step: parting.Step, Action: mu.Action, Guard: mu.Guard})
+	}
+	return b, res, nil
+}
+
+func showBug(cmd *cobra.Command, id string) error {
+	mu, ok := spec.MutationNamed(id)
+	if !ok {
+		_, err := kraftVariant(Variant{Mutation: id})
+		return err
+	}
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s: %s\nSource: %s\n\n%s\n\n", mu.ID, mu.Title, mu.Source, mu.Story)
+	b, res, err := try(mu, checker.Options{Context: cmd.Context()})
+	if err != nil {
+		return err
+	}
+	m, _ := spec.ModelNamed(mu.Model)
+	fmt.Fprintf(out, "Model %s (%s), %s.\n", m.Name, m.Why, m.Constants())
+	if b.Parting != "" {
+		fmt.Fprintf(out, "The clean protocol parts from the counterexample at %s.\n", b.Parting)
+	}
+	fmt.Fprintln(out)
+	return res.WriteText(out)
+}

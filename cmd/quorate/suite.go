@@ -1,0 +1,250 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/spec"
+	"github.com/quorate/quorate/spec/audit"
+)
+
+// deletionModels are explored for each guard and effect taken away, the smallest
+// first: in `quorate check` those that take no time, in `-deep` more.
+var (
+	deletionModels     = []string{"single", "truncation", "commit", "observer", "vote-restart"}
+	deepDeletionModels = []string{"single", "truncation", "commit", "observer", "vote-restart", "reads", "flush", "upgrade", "check-quorum", "leader-restart", "late-leader", "figure8"}
+)
+
+// suite is `quorate check` without a model: every model against its pinned
+// numbers, and what the specification would not notice.
+type suite struct {
+	out  io.Writer
+	opt  checker.Options
+	deep bool
+	fail int
+}
+
+func runSuite(cmd *cobra.Command, f *runFlags, deep bool) error {
+	s := &suite{out: cmd.OutOrStdout(), opt: f.options(cmd), deep: deep}
+	if err := s.models(); err != nil {
+		return err
+	}
+	if err := s.examples(); err != nil {
+		return err
+	}
+	if err := s.deletions(); err != nil {
+		return err
+	}
+	if s.fail > 0 {
+		fmt.Fprintf(s.out, "\n%d of these are not as they should be\n", s.fail)
+		return verdict(exitViolated)
+	}
+	return nil
+}
+
+func (s *suite) row(columns ...any) string {
+	texts := make([]string, len(columns))
+	for i, c := range columns {
+		texts[i] = fmt.Sprint(c)
+	}
+	return strings.Join(texts, "\t")
+}
+
+// models explores each model and compares it with its pin.
+func (s *suite) models() error {
+	fmt.Fprintf(s.out, "Models of the specification (voters/epochs and bounds; * differs from what is pinned)\n\n")
+	tw := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, s.row("model", "distinct", "without budgets", "generated", "depth", "properties", "sometimes", "seconds", "constants"))
+	var distinct, generated uint64
+	var seconds float64
+	reached := map[string]bool{}
+	fired := map[string]uint64{}
+	for i := range spec.Models {
+		m := &spec.Models[i]
+		if m.Deep && !s.deep {
+			continue
+		}
+		opt := s.opt
+		opt.Projected, opt.KeepGoing = m.HasBudgets(), m.Unsafe != ""
+		res, err := checker.Run(checker.Interned(spec.NewSystem(m, spec.Variant{})), opt)
+		if err != nil {
+			return fmt.Errorf("model %s: %w", m.Name, err)
+		}
+		if !opt.Projected {
+			res.Projected = res.Distinct
+		}
+		pin, _ := m.Pin()
+		mark := func(now, then uint64) string {
+			if now != then {
+				s.fail++
+				return fmt.Sprintf("%s* (pinned %s)", count(now), count(then))
+			}
+			return count(now)
+		}
+		fmt.Fprintln(tw, s.row(m.Name, mark(res.Distinct, pin.Distinct), mark(res.Projected, pin.Projected), count(res.Generated),
+			mark(uint64(res.Depth), uint64(pin.Depth)), s.judge(m, res), sometimes(res), fmt.Sprintf("%.2f", res.Seconds), m.Constants()))
+		distinct, generated, seconds = distinct+res.Distinct, generated+res.Generated, seconds+res.Seconds
+		for _, p := range res.Properties {
+			reached[p.Name] = reached[p.Name] || p.Verdict == "reached"
+		}
+		for _, a := range res.Actions {
+			fired[a.Name] += a.Fired + a.Within
+		}
+	}
+	fmt.Fprintln(tw, s.row("all", count(distinct), "", count(generated), "", "", "", fmt.Sprintf("%.2f", seconds), ""))
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	s.never(reached, fired)
+	return nil
+}
+
+// never says which sometimes properties and actions no model reaches.
+func (s *suite) never(reached map[string]bool, fired map[string]uint64) {
+	var missing []string
+	for _, p := range spec.Properties {
+		if p.Kind == checker.Sometimes && !reached[p.Name] {
+			missing = append(missing, p.Name)
+		}
+	}
+	for a := spec.ActionID(0); a < spec.NumActions; a++ {
+		if fired[a.String()] == 0 && !composed(a) {
+			missing = append(missing, a.String())
+		}
+	}
+	if len(missing) == 0 {
+		fmt.Fprintln(s.out, "\nEvery action is taken and every sometimes property is reached in some model.")
+		return
+	}
+	s.fail += len(missing)
+	fmt.Fprintf(s.out, "\nNever reached in any model: %s\n", strings.Join(missing, ", "))
+}
+
+// composed actions are taken only within others in all models that have them.
+func composed(spec.ActionID) bool { return false }
+
+// judge compares the verdict with what the model is for.
+func (s *suite) judge(m *spec.Model, res *checker.Result) string {
+	held, violated := 0, []string{}
+	for _, p := range res.Properties {
+		switch p.Verdict {
+		case "holds":
+			held++
+		case "violated":
+			violated = append(violated, p.Name)
+		}
+	}
+	switch {
+	case res.Status == checker.Limit:
+		s.fail++
+		return "limit reached"
+	case m.Unsafe != "" && slices.Contains(violated, m.Unsafe):
+		return fmt.Sprintf("%s violated, as expected", m.Unsafe)
+	case m.Unsafe != "":
+		s.fail++
+		return fmt.Sprintf("%s is expected to be violated", m.Unsafe)
+	case len(violated) > 0:
+		s.fail++
+		return "VIOLATED: " + strings.Join(violated, ", ")
+	}
+	return fmt.Sprintf("%d hold", held)
+}
+
+func sometimes(res *checker.Result) string {
+	n, all := 0, 0
+	for _, p := range res.Properties {
+		if p.Kind == "sometimes" {
+			all++
+			if p.Verdict == "reached" {
+				n++
+			}
+		}
+	}
+	return fmt.Sprintf("%d of %d", n, all)
+}
+
+// examples holds the engine to counts known from other checkers.
+func (s *suite) examples() error {
+	known := []struct {
+		name                string
+		distinct, generated uint64
+	}{{"2pc3", 288, 1_145}, {"2pc7", 296_448, 2_744_705}, {"elect3_2", 6_140, 18_867}, {"elect3_3", 194_179, 639_858}, {"elect3_4", 5_881_161, 19_725_699}}
+	fmt.Fprintf(s.out, "\nExamples with counts known from TLC, rumur and Spin\n\n")
+	tw := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, s.row("example", "distinct", "generated", "depth", "seconds", ""))
+	for _, k := range known {
+		e, err := lookUp(k.name)
+		if err != nil {
+			return err
+		}
+		spec, err := e.New(Variant{})
+		if err != nil {
+			return err
+		}
+		res, err := spec.Run(s.opt)
+		if err != nil {
+			return err
+		}
+		note := "as known"
+		if res.Distinct != k.distinct || res.Generated != k.generated {
+			s.fail++
+			note = fmt.Sprintf("* known: %s, %s", count(k.distinct), count(k.generated))
+		}
+		fmt.Fprintln(tw, s.row(k.name, count(res.Distinct), count(res.Generated), res.Depth, fmt.Sprintf("%.2f", res.Seconds), note))
+	}
+	return tw.Flush()
+}
+
+// deletions takes guards and effects away.
+func (s *suite) deletions() error {
+	names := deletionModels
+	if s.deep {
+		names = deepDeletionModels
+	}
+	var models []*spec.Model
+	for _, n := range names {
+		m, ok := spec.ModelNamed(n)
+		if !ok {
+			return unknown("model", n, nil)
+		}
+		models = append(models, m)
+	}
+	all, err := audit.Deletions(models, s.opt.Workers, nil)
+	if err != nil {
+		return err
+	}
+	caught, explained := 0, 0
+	var open []string
+	for _, d := range all {
+		switch {
+		case d.Property != "":
+			caught++
+		case d.Reason != "":
+			explained++
+		default:
+			open = append(open, d.Name())
+		}
+	}
+	fmt.Fprintf(s.out, "\nGuards and effects taken away one by one, in %s: %d; caught by a property %d, redundant there for a stated reason %d, unexplained %d (score %d%%)\n",
+		strings.Join(names, ", "), len(all), caught, explained, len(open), 100*caught/max(1, len(all)))
+	if len(open) > 0 {
+		s.fail++
+		fmt.Fprintf(s.out, "  unexplained: %s\n", strings.Join(open, ", "))
+	}
+	return nil
+}
+
+// count prints a number with its thousands set apart.
+func count(n uint64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
