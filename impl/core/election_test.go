@@ -198,6 +198,30 @@ func TestVotesAreASet(t *testing.T) {
 	require.Empty(t, g.out.Ops, "an answer to nothing is dropped")
 }
 
+// A candidate may lose what is not flushed, and be granted the same vote again.
+func TestVotesAreAskedForDurableRecordsOnly(t *testing.T) {
+	g := newRig(t, DiskState{}, nil).follow(2)
+	g.answer(g.request(2, Fetch), fetched(0, 2, 1))
+	g.tick(g.now + 2000)
+	require.Equal(t, Prospective, g.state().Role)
+	require.Nil(t, g.has(OpSendRequest))
+	g.flush()
+	require.Equal(t, []string{actFlush, actSendVoteRequest, actSendVoteRequest}, g.actions())
+}
+
+// One that finds records of the epoch it stands in has lost, and asks nobody.
+func TestACandidateThatLostAsksNobody(t *testing.T) {
+	disk := logOf(3, EpochStart{4, 0})
+	disk.HasElection, disk.Election = true, Election{Epoch: 4, Leader: 2, Voted: ReplicaKey{ID: 1}}
+	g := newRig(t, disk, nil)
+	require.Equal(t, Candidate, g.state().Role)
+	require.Nil(t, g.has(OpSendRequest))
+	g.now = g.r.electionDeadline
+	g.step(Input{})
+	require.Equal(t, actBecomeProspective, g.actions()[0])
+	require.NotNil(t, g.request(2, Vote))
+}
+
 func TestBeforePreVoteACandidateBacksOff(t *testing.T) {
 	g := newRig(t, file(4, -1, 1), func(c *Config) { c.PreVote = false })
 	p3 := g.request(3, Vote)
