@@ -37,7 +37,9 @@ func (s *search[S]) result() (*Result, error) {
 	if s.seenToo != nil {
 		r.TableBytes += s.seenToo.peak
 	}
-	r.Omission = omissions(r.Distinct, r.Generated)
+	if r.Exact = s.opt.Exact; !r.Exact {
+		r.Omission = omissions(r.Distinct, r.Generated)
+	}
 	if s.limitedBy != "" {
 		r.Status = Limit
 	}

@@ -27,6 +27,10 @@ type Options struct {
 	// Projected also counts the distinct states with budget counters left out;
 	// the specification must be a Projector. It costs a second table.
 	Projected bool
+	// Exact keeps every state and compares states, not fingerprints: no state can
+	// be missed, at the price of memory. States must be their bytes, which those
+	// of Flat are not.
+	Exact bool
 	// Progress gets a line about the run every ProgressEvery (0: one second).
 	Progress      io.Writer
 	ProgressEvery time.Duration

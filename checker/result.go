@@ -66,8 +66,9 @@ type Result struct {
 	Witness []TraceStep `json:"witness,omitempty"`
 
 	// Omission is the expected number of states that were missed because their
-	// fingerprint was taken.
+	// fingerprint was taken. It is 0 if whole states were compared.
 	Omission   float64 `json:"expected_omissions"`
+	Exact      bool    `json:"exact,omitempty"`
 	Workers    int     `json:"workers"`
 	Seconds    float64 `json:"seconds"`
 	TableBytes uint64  `json:"table_bytes"`

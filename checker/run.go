@@ -112,6 +112,12 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) bool) (*search[S]
 		return nil, fmt.Errorf("%s cannot leave budgets out of a fingerprint", info.Name)
 	}
 	s.seen = newTable(max(opt.tableBits, 12))
+	if opt.Exact {
+		if err := checkPlain[S](); err != nil {
+			return nil, err
+		}
+		s.seen.key = s.keyOfSlot
+	}
 	if opt.tableBits == 0 {
 		s.seen.resize(18)
 	}
@@ -144,6 +150,7 @@ func (s *search[S]) free() {
 	}
 	for _, w := range s.workers {
 		w.log.free()
+		w.states.free()
 	}
 }
 

@@ -85,6 +85,9 @@ func (y *relay) Local(r *relayR, b Budget, out *Steps[relayR, relayM]) {
 	if y.panics && r.Seq == 1 {
 		panic("the model does not fit")
 	}
+	if b > 0 && y.budgets[b] == 0 {
+		panic("asked for a budget that the model does not have")
+	}
 	switch b {
 	case 0:
 		if r.Waiting != 0 {

@@ -26,6 +26,8 @@ type table struct {
 	claimed atomic.Int64
 	limit   atomic.Int64
 	peak    uint64 // bytes, both arrays while growing
+	// key gives the fingerprint of what a slot holds; nil: it holds that.
+	key func(slot uint64) uint64
 }
 
 // handle is one worker's right to insert.
@@ -55,6 +57,18 @@ func (t *table) handle() *handle {
 
 // insert adds fingerprints, none of them 0, and gives a bit for each that is new.
 func (t *table) insert(h *handle, fps []uint64) (fresh uint64) {
+	t.enter(h, fps)
+	for i, fp := range fps {
+		if t.add(fp) {
+			fresh |= 1 << uint(i)
+		}
+	}
+	t.leave(h, fresh)
+	return fresh
+}
+
+// enter takes the right to insert fps.
+func (t *table) enter(h *handle, fps []uint64) {
 	h.mu.Lock()
 	for h.quota < len(fps) {
 		h.mu.Unlock()
@@ -66,14 +80,12 @@ func (t *table) insert(h *handle, fps []uint64) (fresh uint64) {
 	for _, fp := range fps {
 		atomic.LoadUint64(&t.slots[fp*spread>>t.shift])
 	}
-	for i, fp := range fps {
-		if t.add(fp) {
-			fresh |= 1 << uint(i)
-		}
-	}
+}
+
+// leave gives the right back, after those of fresh were inserted.
+func (t *table) leave(h *handle, fresh uint64) {
 	h.quota -= bits.OnesCount64(fresh)
 	h.mu.Unlock()
-	return fresh
 }
 
 func (t *table) add(fp uint64) bool {
@@ -138,9 +150,9 @@ func (t *table) resize(bitCount uint) {
 			if from >= len(old) {
 				return
 			}
-			for _, fp := range old[from:min(from+part, len(old))] {
-				if fp != 0 {
-					t.add(fp)
+			for _, v := range old[from:min(from+part, len(old))] {
+				if v != 0 {
+					t.move(v)
 				}
 			}
 		}
@@ -152,6 +164,19 @@ func (t *table) resize(bitCount uint) {
 	move()
 	wg.Wait()
 	freeWords(old)
+}
+
+// move puts what a slot of the old array held at its place in the new one.
+func (t *table) move(v uint64) {
+	fp := v
+	if t.key != nil {
+		fp = t.key(v)
+	}
+	for i := fp * spread >> t.shift; ; i = (i + 1) & t.mask {
+		if atomic.LoadUint64(&t.slots[i]) == 0 && atomic.CompareAndSwapUint64(&t.slots[i], 0, v) {
+			return
+		}
+	}
 }
 
 func (t *table) free() {

@@ -38,6 +38,7 @@ type worker[S any] struct {
 	sink   *Sink[S]
 	seen   *handle
 	log    parentLog
+	states stateLog[S] // filled if the search is exact
 	cur    *chunk[S]
 	next   []*chunk[S]
 	free   []*chunk[S]
@@ -119,7 +120,12 @@ func (w *worker[S]) drain() {
 	if n == 0 {
 		return
 	}
-	fresh := w.run.seen.insert(w.seen, k.fps[:n])
+	var fresh uint64
+	if w.run.opt.Exact {
+		fresh = w.insertExact(n)
+	} else {
+		fresh = w.run.seen.insert(w.seen, k.fps[:n])
+	}
 	if w.projector != nil {
 		w.project(fresh)
 	}
