@@ -126,3 +126,27 @@ func TestFailureSweep(t *testing.T) {
 		t.Logf("fault %d: %d points, %d crashes", fault, points, crashes)
 	}
 }
+
+// TestOpenSweep crashes the opening of a log whose last process died with a new
+// segment that was not flushed: what Open writes last must not become durable
+// before what it speaks of.
+func TestOpenSweep(t *testing.T) {
+	cfg := testConfigs[0]
+	crashes := 0
+	for k := 1; ; k++ {
+		d := fs.NewDouble()
+		m, err := run(t, d, cfg, []step{change(t, 1), data(t, 1, 1500), flush, data(t, 1, 900), data(t, 1, 30)}, false)
+		require.NoError(t, err)
+		d.FailAt(d.Ops()+k, fs.Crash)
+		l, _, err := Open(d, testDir, cfg)
+		for _, c := range choices(d.Ops(), 20) {
+			crashes++
+			restart(t, m, d.Crash(c.keep), cfg)
+		}
+		if err == nil {
+			require.NoError(t, l.Close())
+			t.Logf("%d crash points, %d crashes", k-1, crashes)
+			return
+		}
+	}
+}
