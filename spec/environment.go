@@ -71,8 +71,10 @@ func LoseDisk(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 }
 
 // Restart: a process starts from its disk, by Kafka's rules: one that led comes
-// back resigned, one that stood comes back as candidate of the same epoch, and a
-// vote is never forgotten. KAFKA-10527, KAFKA-10661; QuorumState.initialize.
+// back resigned, one that stood and knows no leader comes back as candidate of the
+// same epoch, and a vote is never forgotten. KAFKA-10527, KAFKA-10661;
+// QuorumState.initialize, but for a candidate that found a leader
+// (docs/divergence.md).
 func Restart(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 	if !c.Require(IsDown, r.Role == Down) {
 		return false
@@ -85,8 +87,6 @@ func Restart(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 	role := c.Rules.RoleAtStart(c, r)
 	r.Role = role
 	if role == Candidate {
-		// Whom it found leading meanwhile it has to learn again.
-		c.elect(r, Election{Epoch: r.Election.Epoch, Voted: r.ID})
 		r.Granted = SetOf(r.ID)
 	}
 	return true

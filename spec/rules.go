@@ -54,7 +54,7 @@ func CleanRules() *Rules {
 			switch {
 			case r.Election.Leader == r.ID:
 				return Resigned
-			case r.Election.Voted == r.ID && c.isVoter(r):
+			case r.Election.Voted == r.ID && r.Election.Leader == Nobody && c.isVoter(r):
 				return Candidate
 			case r.Election.Leader != Nobody:
 				return Follower

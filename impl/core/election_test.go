@@ -210,16 +210,13 @@ func TestVotesAreAskedForDurableRecordsOnly(t *testing.T) {
 }
 
 // One that finds records of the epoch it stands in has lost, and asks nobody.
-func TestACandidateThatLostAsksNobody(t *testing.T) {
+func TestACandidateThatLostComesBackAsFollower(t *testing.T) {
 	disk := logOf(3, EpochStart{4, 0})
 	disk.HasElection, disk.Election = true, Election{Epoch: 4, Leader: 2, Voted: ReplicaKey{ID: 1}}
 	g := newRig(t, disk, nil)
-	require.Equal(t, Candidate, g.state().Role)
-	require.Nil(t, g.has(OpSendRequest))
-	g.now = g.r.electionDeadline
-	g.step(Input{})
-	require.Equal(t, actBecomeProspective, g.actions()[0])
-	require.NotNil(t, g.request(2, Vote))
+	require.Equal(t, Follower, g.state().Role)
+	require.Nil(t, g.request(2, Vote))
+	require.NotNil(t, g.request(2, Fetch))
 }
 
 func TestBeforePreVoteACandidateBacksOff(t *testing.T) {

@@ -163,8 +163,11 @@ func (r *Replica) restart(disk DiskState) {
 		r.role = Resigned
 		r.resigned = resignedState{acked: make([]bool, len(r.cfg.Voters))}
 		r.restartElectionTimerAlways()
-	case r.voted.ID != NoReplica && r.voted.matches(self) && r.self >= 0:
-		r.role, r.leader = Candidate, NoReplica
+	case r.voted.ID != NoReplica && r.voted.matches(self) && r.self >= 0 && r.leader == NoReplica:
+		// One that lost to a leader it has followed since does not stand again: it may
+		// hold records of this epoch, and its request would be refused as invalid. Kafka
+		// looks at the vote alone (docs/divergence.md).
+		r.role = Candidate
 		r.nominee.start(r.cfg.Voters, r.self)
 		r.nominee.retries = 1
 	case r.voted.ID != NoReplica && !r.cfg.PreVote:
