@@ -117,6 +117,8 @@ func TestExplanations(t *testing.T) {
 			"the append of 7 by client 1 (called at 1, outcome unknown) is at offset 0 and, by the committed log, at offset 1"},
 		{[]Op{a(7, 1, 2, 0), last(rd(3, 4, 1), 8)}, Options{}, 0, 1,
 			"the read of end offset 1, last value 8 by client 2 (called at 3, returned at 4): the last value below offset 1 is that of the append of 7 at offset 0 by client 1 (called at 1, returned at 2)"},
+		{[]Op{a(7, 1, 2, 0), as(a(8, 1, 2, 0), Unknown), last(rd(3, 4, 2), 7)}, Options{}, -1, 2,
+			"the read of end offset 2, last value 7 by client 2 (called at 3, returned at 4): no append of that value can be at offset 1"},
 		{[]Op{rd(1, 2, 3)}, Options{Start: State{End: 5}}, -1, 0,
 			"the read of end offset 3 by client 2 (called at 1, returned at 2) lies before offset 5, where the history begins"},
 	} {

@@ -243,3 +243,42 @@ func TestAgreesWithSearch(t *testing.T) {
 		require.Greater(t, counts[kind], trials/200, kind)
 	}
 }
+
+// Cases that chance seldom finds, by name of what they are about.
+func TestRareCases(t *testing.T) {
+	unknown := func(v uint64, call int64) Op { return Op{Outcome: Unknown, Value: v, Call: call} }
+	sawLast := func(call, ret, end int64, v uint64) Op {
+		return Op{Kind: Read, Call: call, Return: ret, Offset: end, Saw: SawLast, Value: v}
+	}
+	sawDigest := func(call, ret, end int64, values ...uint64) Op {
+		op := Op{Kind: Read, Call: call, Return: ret, Offset: end, Saw: SawDigest}
+		for _, v := range values {
+			op.Digest = Chain(op.Digest, v)
+		}
+		return op
+	}
+	for name, c := range map[string]struct {
+		trial
+		want Verdict
+	}{
+		"the lowest read places an append": {trial{[]Op{unknown(7, 1), sawLast(2, 3, 2, 7), sawLast(4, 5, 3, 7)}, Options{Gaps: true}}, Linearizable},
+		"an operation behind the window bounds what may fill it": {trial{[]Op{
+			unknown(7, 50), unknown(8, 0), sawDigest(10, 100, 1, 7), {Value: 9, Call: 1, Return: 5, Offset: 1}}, Options{}}, NotLinearizable},
+		"that operation returned later": {trial{[]Op{
+			unknown(7, 50), unknown(8, 0), sawDigest(10, 100, 1, 7), {Value: 9, Call: 1, Return: 50, Offset: 1}}, Options{}}, Linearizable},
+		"holes behind the window": {trial{[]Op{
+			unknown(7, 1), unknown(8, 3), sawDigest(10, 11, 1, 8), {Value: 9, Call: 12, Return: 13, Offset: 2}}, Options{}}, Linearizable},
+		"one append too few": {trial{[]Op{
+			unknown(7, 1), sawDigest(10, 11, 1, 7), {Value: 9, Call: 12, Return: 13, Offset: 2}}, Options{}}, NotLinearizable},
+		"a gap that a digest shows to be an append": {trial{[]Op{
+			unknown(7, 1), sawDigest(10, 11, 2, 7), sawDigest(12, 13, 4, 7)}, Options{Gaps: true}}, Linearizable},
+		"a digest that only a failed append gives": {trial{[]Op{
+			{Outcome: Failed, Value: 7}, unknown(8, 1), sawDigest(10, 11, 1, 7)}, Options{Gaps: true}}, NotLinearizable},
+	} {
+		res, err := Check(c.ops, c.opt)
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, res.Verdict, "%s: %+v", name, res.Violation)
+		require.Equal(t, c.want == Linearizable, c.brute(), name)
+		require.Equal(t, c.want == Linearizable, c.porcupine(), name)
+	}
+}

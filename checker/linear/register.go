@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -77,7 +76,7 @@ func RegisterModel(name func(uint64) string) porcupine.Model {
 // returned by then is as if it never did. A beginning of a linearizable history
 // is linearizable. Failed operations and reads without an answer are left out.
 func RegisterOperations(ops []RegisterOp, until int64) []porcupine.Operation {
-	out := make([]porcupine.Operation, 0, len(ops))
+	var out []porcupine.Operation
 	for i := range ops {
 		op := &ops[i]
 		returned := op.Outcome == Known && op.Return <= until
@@ -101,34 +100,36 @@ func CheckRegister(ops []RegisterOp, l Limits, name func(uint64) string) Result 
 	var res Result
 	model := RegisterModel(name)
 	// The times at which something became known, the candidates for an end.
-	var ends []int64
+	var calls, ends []int64
 	for i := range ops {
-		if ops[i].Outcome == Known {
-			ends = append(ends, ops[i].Return)
+		op := &ops[i]
+		if op.Outcome == Known {
+			ends = append(ends, op.Return)
+		}
+		if op.Outcome == Known || op.Outcome == Unknown && op.Write {
+			calls = append(calls, op.Call)
 		}
 	}
+	slices.Sort(calls)
 	slices.Sort(ends)
 	ends = slices.Compact(ends)
-	all := RegisterOperations(ops, never)
-	// The last end by which not more operations were called than the limit.
-	fit, _ := slices.BinarySearchFunc(ends, l.ops()+1, func(end int64, limit int) int {
-		return cmp.Compare(len(RegisterOperations(ops, end)), limit)
-	})
-	part := all
-	if len(all) > l.ops() {
-		if fit == 0 {
+	end, more := int64(never), len(calls) > l.ops()
+	if more {
+		// The last end by which not more operations were called than the limit.
+		n, _ := slices.BinarySearch(ends, calls[l.ops()])
+		if ends = ends[:n]; n == 0 {
 			res.Reason = fmt.Sprintf("more than %d operations at once", l.ops())
 			return res
 		}
-		ends = ends[:fit]
-		part = RegisterOperations(ops, ends[fit-1])
+		end = ends[n-1]
 	}
+	part := RegisterOperations(ops, end)
 	res.Searched = len(part)
 	res.Verdict, res.Reason = run(model, part, l)
 	switch {
-	case res.Verdict == Linearizable && len(part) < len(all):
+	case res.Verdict == Linearizable && more:
 		res.Verdict = Undecided
-		res.Reason = fmt.Sprintf("the first %d operations are linearizable, %d more are beyond the limit of the search", len(part), len(all)-len(part))
+		res.Reason = fmt.Sprintf("the first %d operations are linearizable, %d more are beyond the limit of the search", len(part), len(calls)-len(part))
 	case res.Verdict == NotLinearizable:
 		res.Violation = registerViolation(ops, model, ends, l)
 	}

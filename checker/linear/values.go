@@ -69,9 +69,9 @@ func (c *check) values() *Violation {
 	if c.window == nil {
 		return nil
 	}
-	// To the read whose digest ends the last hole, or the last hole itself if no
-	// digest follows it: appends that fill it are missing in the others.
-	return c.closeWindow(max(digestAt, c.holes[len(c.holes)-1].before) + 1)
+	// To the read whose digest ends the last of these holes. Holes behind it can be
+	// filled whatever is chosen here: what fits a hole fits every later one.
+	return c.closeWindow(digestAt + 1)
 }
 
 func (c *check) sawDigest(p place) bool {

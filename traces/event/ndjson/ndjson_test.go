@@ -25,7 +25,7 @@ func TestAppendHex(t *testing.T) {
 
 // Strings must be what encoding/json writes and reads, in both directions.
 func FuzzText(f *testing.F) {
-	for _, text := range []string{"", "plain", "a\"b\\c", "\x00\x1f\x7f", "é漢😀\u2028\ufffd", "\xff\xc3", "\\u0041", "/\b\f\n\r\t"} {
+	for _, text := range []string{"", "plain", "a\"b\\c", "\x00\x1f\x7f", "é漢😀\u2028\ufffd", "\xff\xc3", "\\u0041", `\ud800\u0041`, `\ud83d\ude00`, "/\b\f\n\r\t"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
