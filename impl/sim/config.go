@@ -149,6 +149,8 @@ const (
 	ReadRetried
 	// StorageFailed: a write or flush failed and stopped a replica.
 	StorageFailed
+	// BitFlipped: so did what was read.
+	BitFlipped
 
 	numSometimes
 )
@@ -157,7 +159,7 @@ var sometimesNames = [numSometimes]string{
 	"TruncatedDivergence", "UnflushedTailLost", "LeaderTailLost", "UnrecordedElectionKept",
 	"UnrecordedElectionLost", "UnrecordedAppendKept", "UnrecordedTruncationKept", "OldTailBack",
 	"TornTailCut", "CrashInRecovery", "LateCopyHandled", "AckLost", "ElectionSplit", "LateLeader",
-	"AllDown", "ReadRetried", "StorageFailed",
+	"AllDown", "ReadRetried", "StorageFailed", "BitFlipped",
 }
 
 // String returns the name.
@@ -248,7 +250,7 @@ func (c Config) draw() (knobs, error) {
 	k := knobs{
 		voters:    pick(r, 1, 2, 3, 3, 3, 3, 4, 5, 5),
 		observers: pick(r, 0, 0, 0, 1, 1, 2),
-		clients:   1 + r.below(5),
+		clients:   1 + r.below(8),
 		preVote:   r.chance(650),
 		dirsKnown: r.chance(500),
 		duration:  r.between(4*second, 15*second),
@@ -272,7 +274,7 @@ func (c Config) draw() (knobs, error) {
 	k.delayMin = pick(r, 50, 200, millisecond)
 	k.delayMax = k.delayMin + pick(r, 200, millisecond, 20*millisecond)
 	k.flushMin = pick(r, 100, millisecond)
-	k.flushMax = k.flushMin + pick(r, 500, 5*millisecond, 50*millisecond)
+	k.flushMax = k.flushMin + pick(r, 500, 5*millisecond, 50*millisecond, 300*millisecond)
 	// A fetch that waits at the leader must not outlive what it keeps alive.
 	k.core.MaxFetchWait = min(k.core.MaxFetchWait, k.core.FetchTimeout/4)
 	k.core.RequestTimeout = max(k.core.RequestTimeout, k.core.MaxFetchWait+core.Ticks(4*k.delayMax/millisecond)+20)

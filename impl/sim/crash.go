@@ -16,7 +16,10 @@ func (n *node) crash() error {
 		c.stats.Crashes++
 		n.wasLeader = c.check.nodes[n.index].role == "Leader"
 	}
-	if n.burnt && n.faultKind != fs.Crash && !n.killed {
+	switch {
+	case n.burnt && n.faultKind == fs.BitFlip:
+		c.met(BitFlipped)
+	case n.burnt && n.faultKind != fs.Crash && !n.killed:
 		c.met(StorageFailed)
 	}
 	if n.driver != nil && n.driver.Interrupted() {
@@ -24,6 +27,7 @@ func (n *node) crash() error {
 		n.scratch = n.disk.Crash(fs.KeepAll)
 	}
 	n.disk.Fail(nil)
+	n.disk.FailRead(nil)
 	if !n.killed || !n.alive() {
 		n.disk = n.disk.Crash(n.chooser())
 	}

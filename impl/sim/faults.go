@@ -13,6 +13,7 @@ const (
 	faultCrashInStep
 	faultCrashAll
 	faultStorage
+	faultBitFlip
 	faultPartition
 	faultOneWay
 	faultIsolate
@@ -63,6 +64,8 @@ func (c *cluster) fault(fault int) error {
 		c.light(n, fs.Crash)
 	case faultStorage:
 		c.light(n, pick(&c.rng, fs.Error, fs.TornWrite, fs.DiskFull))
+	case faultBitFlip:
+		c.flip(n)
 	case faultCrashAll:
 		for _, n := range c.nodes {
 			if err := c.kill(n); err != nil {
@@ -103,6 +106,22 @@ func (c *cluster) light(n *node, kind fs.Fault) {
 	}
 	n.fuse, n.faultKind, n.killed = 1+c.rng.below(30), kind, c.rng.chance(300)
 	n.arm()
+}
+
+// flip lets one of the next reads of a node change a bit. The log must notice
+// and stop the replica; the disk itself is fine.
+func (c *cluster) flip(n *node) {
+	if !n.up {
+		return
+	}
+	left := 1 + c.rng.below(5)
+	n.disk.FailRead(func(int, string) fs.Fault {
+		if left--; left != 0 {
+			return fs.None
+		}
+		n.burnt, n.faultKind, n.killed = true, fs.BitFlip, true
+		return fs.BitFlip
+	})
 }
 
 // leader is the running leader with the highest epoch, nil if there is none.

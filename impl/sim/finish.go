@@ -18,6 +18,7 @@ func (c *cluster) finish() error {
 	for _, n := range c.nodes {
 		n.fuse, n.burnt = 0, false
 		n.disk.Fail(nil)
+		n.disk.FailRead(nil)
 		if !n.up {
 			if err := n.start(); err != nil {
 				return err

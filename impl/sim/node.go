@@ -339,9 +339,10 @@ func (n *node) Complete(id core.ClientID, result core.Result) error {
 	return n.c.completed(n, id, result)
 }
 
-// storageFault says whether an error of the storage was asked for.
+// storageFault says whether an error is one that was asked for.
 func storageFault(err error) bool {
-	return errors.Is(err, errCrash) || errors.Is(err, fs.ErrCrashed) || errors.Is(err, fs.ErrInjected) || errors.Is(err, fs.ErrNoSpace)
+	var corrupt *log.CorruptError
+	return errors.As(err, &corrupt) || errors.Is(err, errCrash) || errors.Is(err, fs.ErrCrashed) || errors.Is(err, fs.ErrInjected) || errors.Is(err, fs.ErrNoSpace)
 }
 
 func (n *node) String() string { return fmt.Sprintf("replica %d", n.id) }
