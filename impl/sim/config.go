@@ -285,6 +285,7 @@ func (c Config) draw() (knobs, error) {
 	k.drawFaults(r)
 	if c.NoFaults {
 		k.loss, k.reset, k.duplicate, k.slow, k.clientLoss, k.faultEvery, k.drift, k.aim = 0, 0, 0, 0, 0, 0, 0, 0
+		k.delayMax, k.flushMax = k.delayMin+millisecond, k.flushMin+millisecond
 		k.clientTimeout = 10 * second
 		k.core.MaxPendingAppends = 10_000
 	}
