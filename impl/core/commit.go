@@ -7,7 +7,7 @@ type clientState struct {
 	queue      []queuedAppend // not yet in the log
 	queueCount int
 	queueBytes int
-	drainAt    Ticks           // when the queue is written; Never if it is empty
+	drainAt    Ticks           // when the queue is written
 	waiting    []waitingAppend // in the log, not committed; ascending
 	head       int             // first of waiting
 }
@@ -60,19 +60,11 @@ func (r *Replica) clientAppend(in *Input) {
 	c.queueBytes += bytes
 }
 
-// drain writes the queue when it has lingered long enough or a batch is full, but
-// not before the LeaderChange record of the epoch.
+// drain writes the queue when it has lingered long enough or a batch is full.
 func (r *Replica) drain() {
 	c := &r.clients
-	switch full := c.queueCount >= r.cfg.MaxBatchRecords || c.queueBytes >= r.cfg.MaxBatchBytes; {
-	case len(c.queue) == 0:
-		return
-	case !r.lead.changeWritten:
-		if c.drainAt <= r.now {
-			c.drainAt = Never // it has waited: written right after that record
-		}
-		return
-	case !full && r.now < c.drainAt && c.drainAt != Never:
+	full := c.queueCount >= r.cfg.MaxBatchRecords || c.queueBytes >= r.cfg.MaxBatchBytes
+	if len(c.queue) == 0 || !full && r.now < c.drainAt {
 		return
 	}
 	for i := 0; i < len(c.queue); {
@@ -94,6 +86,7 @@ func (r *Replica) drain() {
 // append writes one batch. All records of a client are in it, or none.
 func (r *Replica) append(appends []queuedAppend) {
 	r.assert(r.role == Leader, "only a Leader appends")
+	r.assert(r.lead.changeWritten, "append before the LeaderChange record of the epoch")
 	base, first := r.log.end, len(r.batch)
 	end := base
 	for _, q := range appends {

@@ -4,12 +4,7 @@ package core
 // is durable: a candidate could lose what it claimed in a crash, come back as
 // candidate of the same epoch, and be granted the same vote again.
 func (r *Replica) sendVoteRequests() {
-	switch {
-	case r.nominee.backingOff, tally(r.nominee.votes) != undecided, !r.log.settled():
-		return
-	case r.role == Candidate && r.log.lastEpoch() >= r.epoch:
-		// It lost this epoch, followed its leader, and was restarted: it finds its vote for
-		// itself, and cannot win. Voters answer INVALID_REQUEST to such a request.
+	if r.nominee.backingOff || tally(r.nominee.votes) != undecided || !r.log.settled() {
 		return
 	}
 	for i, v := range r.nominee.votes {

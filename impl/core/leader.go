@@ -43,7 +43,7 @@ func (l *leaderState) start(r *Replica) {
 // leaderWork does what a leader has to do besides answering.
 func (r *Replica) leaderWork() {
 	l := &r.lead
-	if !l.changeWritten && !r.log.truncating {
+	if !l.changeWritten {
 		r.appendLeaderChange()
 	}
 	r.drain()

@@ -240,17 +240,16 @@ func TestFollowerTruncates(t *testing.T) {
 	require.Nil(t, g.request(2, Fetch))
 }
 
-func TestNothingIsAppendedBeforeATruncationIsDurable(t *testing.T) {
+func TestNothingIsClaimedBeforeATruncationIsDurable(t *testing.T) {
 	g := newRig(t, logOf(6, EpochStart{1, 0}), nil).follow(4)
 	g.answer(g.request(2, Fetch), Message{Epoch: 4, Leader: 2, Diverging: EpochEnd{1, 4}})
 	require.NotNil(t, g.has(OpTruncate))
-	g.lead()
-	require.Nil(t, g.has(OpAppendLeaderChange))
-	g.step(Input{Kind: InputAppend, Client: 1, Records: [][]byte{{1}}})
-	require.Nil(t, g.has(OpAppendData))
+	g.tick(g.now + 2000)
+	require.Equal(t, Prospective, g.state().Role)
+	require.Nil(t, g.has(OpSendRequest))
 	g.flush()
-	require.Equal(t, []string{actFlush, actAppendLeaderChange, actAppend}, g.actions())
-	require.Equal(t, Offset(4), g.has(OpAppendLeaderChange).Base)
+	require.Equal(t, []string{actFlush, actSendVoteRequest, actSendVoteRequest}, g.actions())
+	require.Equal(t, Offset(4), g.request(2, Vote).Message.Offset)
 }
 
 func TestTruncationBelowTheHighWatermarkPanics(t *testing.T) {
