@@ -34,8 +34,7 @@ type cluster struct {
 
 	calm     bool // faults have stopped
 	quiet    bool // clients have stopped
-	step     int64
-	stepNode int
+	stepNode int  // whose step is in progress, for errors; -1: none
 }
 
 // Run makes one run. The error is a [*ViolationError], an assertion of a core, an

@@ -236,7 +236,6 @@ type knobs struct {
 	readPermille  int
 	clientLoss    int
 	valueBytes    int
-	burst         bool // clients hardly think
 }
 
 func (c Config) draw() (knobs, error) {

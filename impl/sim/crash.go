@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/quorate/quorate/impl/driver"
 	"github.com/quorate/quorate/impl/fs"
@@ -45,11 +46,7 @@ func (n *node) crash() error {
 	n.flushing, n.flushWants = false, false
 	c.check.crashed(n.index)
 	c.dropConns(n)
-	down := true
-	for _, other := range c.nodes {
-		down = down && !other.up
-	}
-	if down {
+	if !slices.ContainsFunc(c.nodes, func(n *node) bool { return n.up }) {
 		c.met(AllDown)
 	}
 	if !c.calm && c.rng.chance(200) {
@@ -102,17 +99,17 @@ func (n *node) recovered(d *driver.Driver) error {
 	if old != nil {
 		un, unErr = old.Unrecorded(n.scratch)
 	}
-	explained := explain(h, d)
-	if explained == "" {
+	problem := explain(h, d)
+	if problem == "" {
 		n.note(h, d, un)
 		h.keep(d)
 		return nil
 	}
 	if unErr != nil {
-		return violated("Durability", "%s; and of what was not recorded: %v", explained, unErr)
+		return violated("Durability", "%s; and of what was not recorded: %v", problem, unErr)
 	}
 	if un == nil {
-		return violated("Durability", "%s", explained)
+		return violated("Durability", "%s", problem)
 	}
 	if un.Event.Action != "Restart" {
 		// A process that died before its first event has done nothing that counts.
@@ -124,8 +121,8 @@ func (n *node) recovered(d *driver.Driver) error {
 		h.seen = true
 		h.epoch, h.leader, h.voted = un.Event.State.Epoch, un.Event.State.Leader, un.Event.State.Voted
 	}
-	if explained := explain(h, d); explained != "" {
-		return violated("Durability", "%s; with what was not recorded (%s)", explained, un.Event.Action)
+	if problem := explain(h, d); problem != "" {
+		return violated("Durability", "%s; with what was not recorded (%s)", problem, un.Event.Action)
 	}
 	h.keep(d)
 	return nil
@@ -144,10 +141,9 @@ func explain(h *history, d *driver.Driver) string {
 	if end < h.durable {
 		return fmt.Sprintf("log ends at %d, durable up to %d", end, h.durable)
 	}
-	if b, _ := at(h.log, h.durable); true {
-		if have, ok := d.Log().DigestAt(h.durable); !ok || have != b.digest {
-			return fmt.Sprintf("log is not what was durable up to %d", h.durable)
-		}
+	b, _ := at(h.log, h.durable)
+	if have, ok := d.Log().DigestAt(h.durable); !ok || have != b.digest {
+		return fmt.Sprintf("log is not what was durable up to %d", h.durable)
 	}
 	if b, ok := at(h.log, end); ok && b.digest == digest {
 		return ""
