@@ -5,7 +5,9 @@
 // specification of processes that exchange messages gives a [System] instead,
 // and [Interned] turns that into a Spec whose states are short tuples of
 // numbers; [Flat] turns the same System into a Spec over plain structs, slower,
-// and is there so that tests can demand equal counts. [Run] explores either.
+// and is there so that tests can demand equal counts. [Run] explores either,
+// [Find] looks for a state that a predicate describes, [Graph] draws small
+// models, and [Erase] hides the type of states from commands that do all three.
 //
 // The search is breadth first, level by level:
 //
@@ -13,7 +15,14 @@
 //	                                                  │ new
 //	level n+1 ◄── chunks ◄── properties ◄─────────────┘
 //
-// so counterexamples are shortest, and the counts of distinct and generated
+// Files follow the picture: run.go (levels), worker.go and sink.go (steps),
+// table.go and exact.go (states seen), parents.go and trace.go (how they were
+// reached), assemble.go and result.go (what came of it). A System adds
+// interned.go (the way in), tuples.go and exchange.go (steps, in numbers),
+// components.go (what the numbers stand for), memo.go and pages.go (what is
+// remembered), clean.go (what was checked).
+//
+// So counterexamples are shortest, and the counts of distinct and generated
 // states, the depth and the counts per action do not depend on how many workers
 // took part.
 //

@@ -19,6 +19,7 @@ import (
 type grid struct {
 	side       uint32
 	bound      uint32 // steps beyond it are not explored; 0: none
+	diagonal   uint32 // x + y = diagonal violates NotOnWall; 0: none
 	wall       uint32 // x = y = wall violates NotOnWall; 0: none
 	properties []Property
 	panicAt    uint32
@@ -69,6 +70,9 @@ func (g *grid) Next(s *gridState, out *Sink[gridState]) {
 
 func (g *grid) Check(s *gridState) (violated, reached Props) {
 	if g.wall > 0 && s.X == g.wall && s.Y == g.wall {
+		return 1, 0
+	}
+	if g.diagonal > 0 && s.X+s.Y == g.diagonal {
 		return 1, 0
 	}
 	return 0, 0
@@ -131,6 +135,20 @@ func TestViolationEndsAfterItsLevel(t *testing.T) {
 		assert.Equal(t, "Up", v.Restates)
 		require.Len(t, v.Trace, 4)
 		assert.Equal(t, gridState{2, 1}, v.Trace[3].State)
+	}
+}
+
+// TestLeastViolatingStateIsReported has many states of one level violate.
+func TestLeastViolatingStateIsReported(t *testing.T) {
+	var want any
+	for _, workers := range []int{1, 2, 8} {
+		r, err := Run(&grid{side: 2000, diagonal: 1500}, Options{Workers: workers})
+		require.NoError(t, err)
+		got := last(r.Violations[0].Trace).State
+		if want == nil {
+			want = got
+		}
+		assert.Equal(t, want, got)
 	}
 }
 

@@ -48,6 +48,8 @@ const (
 	relayNotBothWait
 	relayAnswersBounded
 	relayAnswered
+	_
+	relayLagging
 )
 
 const (
@@ -65,6 +67,7 @@ func (y *relay) Info() *Info {
 			{Name: "AnswersBounded", Kind: Always, Doc: "no more answers than are asked for"},
 			{Name: "Answered", Kind: Sometimes},
 			{Name: "Impossible", Kind: Sometimes},
+			{Name: "Lagging", Kind: Invariant, Doc: "who asked both is not the last to be answered"},
 		},
 		Budgets: []BudgetInfo{{}, {"forget", y.budgets[1]}, {"lose", y.budgets[2]}, {"double", y.budgets[3]}},
 		Bounds:  []string{"seq"}, Processes: []string{"A", "B", "C"}[:y.processes], MaxInFlight: y.inFlight,
@@ -194,6 +197,9 @@ func (y *relay) Observe(g *relayG, v *View[relayR]) Props {
 func (y *relay) CheckOne(r *relayR, g *relayG) Props {
 	if r.Seq > g.Highest[r.ID] {
 		return relaySeqSeen
+	}
+	if r.Phase == 2 && r.Seq == 0 && g.Answers >= 2 { // a step of others alone can bring this about
+		return relayLagging
 	}
 	return 0
 }
