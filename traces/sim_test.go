@@ -14,22 +14,12 @@ import (
 	"github.com/quorate/quorate/traces/event"
 )
 
-// agreed: core and specification agree. Until then the tests with the simulator
-// only run when they are asked for, by SEEDS.
-const agreed = false
-
 // number reads a number from the environment.
 func number(name string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 		return n
 	}
 	return otherwise
-}
-
-func asked(t *testing.T) {
-	if !agreed && os.Getenv("SEEDS") == "" {
-		t.Skip("core and specification do not agree yet; set SEEDS to see where")
-	}
 }
 
 // record runs the simulator and keeps the events of each node.
@@ -42,9 +32,6 @@ func record(t testing.TB, cfg sim.Config) ([]traces.Input, *traces.Run) {
 		return nil
 	}})
 	require.NoError(t, err, "seed %d", cfg.Seed)
-	if patch != nil {
-		patch(byNode)
-	}
 	run := &traces.Run{PreVote: traces.PreVote{All: setup.PreVote}}
 	var inputs []traces.Input
 	for id := int32(1); int(id) <= setup.Voters+setup.Observers; id++ {
@@ -60,12 +47,9 @@ func record(t testing.TB, cfg sim.Config) ([]traces.Input, *traces.Run) {
 	return inputs, run
 }
 
-// patch changes the events of a simulated run before they are validated.
-var patch func(map[int32][]event.Event)
-
-// TestSimulated validates runs of the simulator: nothing is hidden there.
+// TestSimulated validates runs of the simulator: nothing is hidden there. SEEDS is
+// how many, FROM the first.
 func TestSimulated(t *testing.T) {
-	asked(t)
 	from, seeds := number("FROM", 1), number("SEEDS", 30)
 	events, rejected, took := int64(0), 0, time.Duration(0)
 	tolerated := map[traces.Tolerated]int{}
@@ -90,11 +74,10 @@ func TestSimulated(t *testing.T) {
 
 // TestSimulatedChanges changes every field of simulated runs.
 func TestSimulatedChanges(t *testing.T) {
-	asked(t)
 	if testing.Short() {
 		t.Skip("long")
 	}
-	for _, seed := range []uint64{7, 13} {
+	for _, seed := range []uint64{7} {
 		inputs, run := record(t, sim.Config{Seed: seed, Voters: 3, Observers: -1, Steps: 400})
 		report, err := traces.MutateFields(inputs, traces.Options{Run: run})
 		require.NoError(t, err, "seed %d", seed)
