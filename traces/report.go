@@ -146,6 +146,27 @@ func (v *validator) replica(r *spec.Replica) string {
 	return b.String()
 }
 
+// logText prints the runs of a log: 3@7x12 are twelve records that node 7 wrote in
+// epoch 3, with a L its LeaderChange.
+func (v *validator) logText(l *spec.Log) string {
+	var runs []string
+	for _, r := range l.Runs() {
+		t := fmt.Sprintf("%d@%d", r.Epoch, v.who.node(r.Origin))
+		if r.Kind == spec.LeaderChange {
+			t = "L" + t
+		}
+		if r.Count > 1 || r.Kind == spec.Data {
+			t += fmt.Sprintf("x%d", r.Count)
+		}
+		runs = append(runs, t)
+	}
+	const most = 8
+	if n := len(runs); n > most {
+		runs = append([]string{"…"}, runs[n-most:]...)
+	}
+	return "[" + strings.Join(runs, " ") + "]"
+}
+
 // about begins the report on the next event of node n.
 func (v *validator) about(n int) *Rejection {
 	d := &v.nodes[n]
@@ -246,7 +267,7 @@ func (v *validator) violated(w *world, n int, bad checker.Props) *Rejection {
 	r.Before = ""
 	r.Why = "a step of the specification, after which a property does not hold: " + strings.Join(r.Properties, ", ")
 	for i := range v.who.ids {
-		r.Before += fmt.Sprintf("\n    node %d after it: %s, log %s", v.who.ids[i], v.replica(&w.replicas[i]), w.replicas[i].Log.String())
+		r.Before += fmt.Sprintf("\n    node %d after it: %s, log %s", v.who.ids[i], v.replica(&w.replicas[i]), v.logText(&w.replicas[i].Log))
 	}
 	r.Past = v.causes(n)
 	return r
