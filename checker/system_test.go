@@ -67,7 +67,7 @@ func (y *relay) Info() *Info {
 			{Name: "AnswersBounded", Kind: Always, Doc: "no more answers than are asked for"},
 			{Name: "Answered", Kind: Sometimes},
 			{Name: "Impossible", Kind: Sometimes},
-			{Name: "Lagging", Kind: Invariant, Doc: "who asked both is not the last to be answered"},
+			{Name: "Lagging", Kind: Invariant, Doc: "the first to ask is the first to be answered"},
 		},
 		Budgets: []BudgetInfo{{}, {"forget", y.budgets[1]}, {"lose", y.budgets[2]}, {"double", y.budgets[3]}},
 		Bounds:  []string{"seq"}, Processes: []string{"A", "B", "C"}[:y.processes], MaxInFlight: y.inFlight,
@@ -198,7 +198,7 @@ func (y *relay) CheckOne(r *relayR, g *relayG) Props {
 	if r.Seq > g.Highest[r.ID] {
 		return relaySeqSeen
 	}
-	if r.Phase == 2 && r.Seq == 0 && g.Answers >= 2 { // a step of others alone can bring this about
+	if r.Phase == 1 && r.Seq == 0 && g.Answers >= 1 { // only steps of others bring this about
 		return relayLagging
 	}
 	return 0
