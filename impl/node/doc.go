@@ -6,7 +6,7 @@
 //
 //	accepted connections ─┐                   ┌─► driver: log, quorum-state
 //	connections to peers ─┤   one bounded     │
-//	flusher ──────────────┼──► queue ──► loop ┼─► trace (one write a step)
+//	flusher ──────────────┼──► queue ──► loop ┼─► trace, event by event
 //	clients ──────────────┤                   │
 //	timer ────────────────┘                   └─► then requests, responses, results
 //

@@ -91,17 +91,21 @@ func (n *Node) step(in *input) error {
 // carryOut carries out the effects of a step: storage and trace first, then what
 // others see.
 func (n *Node) carryOut(in *input) error {
-	var err error
+	n.steps++
 	if in == nil {
-		err = n.driver.Apply(nil, driver.Link{}, n.effects.Ops, n)
+		in = &input{}
+		if err := n.driver.Apply(nil, in.link, n.effects.Ops, n); err != nil {
+			return err
+		}
 	} else {
-		err = n.driver.Apply(&in.Input, in.link, n.effects.Ops, n)
-	}
-	if err == nil && n.trace != nil {
-		err = n.trace.Flush()
-	}
-	if err != nil {
-		return err
+		if n.pending != nil {
+			if err := n.pending.write(n, in, n.driver.Events()); err != nil {
+				return err
+			}
+		}
+		if err := n.driver.Apply(&in.Input, in.link, n.effects.Ops, n); err != nil {
+			return err
+		}
 	}
 	n.dispatch()
 	if hw := n.replica.State().HighWatermark; hw > core.Offset(n.machine.applied) {
@@ -174,9 +178,13 @@ func (n *Node) ResponseLink(conn core.ConnID) driver.Link {
 	return driver.Link{External: true}
 }
 
-// Record implements [driver.Hooks]. The event reaches the file before the step sends
-// anything, by the Flush of carryOut.
-func (n *Node) Record(e *event.Event) error { return n.trace.Write(e) }
+// Record implements [driver.Hooks].
+func (n *Node) Record(e *event.Event) error {
+	if err := n.trace.Write(e); err != nil {
+		return err
+	}
+	return n.trace.Flush()
+}
 
 // Flush implements [driver.Hooks].
 func (n *Node) Flush(id core.FlushID, end core.Offset) error {

@@ -59,6 +59,8 @@ type Node struct {
 	replica  *core.Replica
 	driver   *driver.Driver
 	trace    *event.Writer // nil: none
+	pending  *pending      // nil: no trace
+	steps    int64         // as the driver counts them
 	unlock   func()
 	effects  core.Effects
 	peers    map[core.ReplicaID]*outConn
@@ -137,15 +139,14 @@ func (n *Node) open() (err error) {
 		return err
 	}
 	n.unlock = unlock
-	least := int32(0)
+	var last event.Event
+	var found bool
 	if n.cfg.Trace != "" {
-		n.trace, err = event.OpenAppend(n.cfg.Trace, event.Node{ID: int32(n.cfg.ID), Dir: n.cfg.Directory.String()})
-		if err != nil {
+		if last, found, err = lastEvent(n.cfg.Trace); err != nil {
 			return err
 		}
-		least = n.trace.LastIncarnation()
 	}
-	if n.incarnation, err = nextIncarnation(fsys, n.cfg.Dir, least); err != nil {
+	if n.incarnation, err = nextIncarnation(fsys, n.cfg.Dir, last.Inc); err != nil {
 		return err
 	}
 	n.coreCfg = n.cfg.core(n.incarnation)
@@ -154,6 +155,16 @@ func (n *Node) open() (err error) {
 	})
 	if err != nil {
 		return err
+	}
+	if n.cfg.Trace != "" {
+		if found {
+			if err := completeTrace(n.cfg.Trace, n.cfg.Dir, &last, n.driver); err != nil {
+				return err
+			}
+		}
+		if err := n.openTrace(); err != nil {
+			return err
+		}
 	}
 	if n.listener == nil {
 		addr := n.cfg.Listen
@@ -174,6 +185,24 @@ func (n *Node) open() (err error) {
 		return err
 	}
 	return nil
+}
+
+func (n *Node) openTrace() (err error) {
+	if n.trace, err = event.OpenAppend(n.cfg.Trace, n.self()); err != nil {
+		return err
+	}
+	if have := n.trace.LastIncarnation(); have >= n.incarnation {
+		return fmt.Errorf("%s: is of incarnation %d, and this is incarnation %d", n.cfg.Trace, have, n.incarnation)
+	}
+	if n.cfg.FS == nil { // else a crash is not of this process
+		n.pending, err = openPending(n.cfg.Dir)
+	}
+	return err
+}
+
+// self names the node in its trace.
+func (n *Node) self() event.Node {
+	return event.Node{ID: int32(n.cfg.ID), Dir: n.cfg.Directory.String()}
 }
 
 // now is the time on the clock of the core.
@@ -299,6 +328,9 @@ func (n *Node) release() {
 	}
 	if n.trace != nil {
 		n.trace.Close()
+	}
+	if n.pending != nil {
+		n.pending.close(n.Err() == nil)
 	}
 	for _, l := range []net.Listener{n.listener, n.clients} {
 		if l != nil {
