@@ -176,13 +176,13 @@ func TestRegister(t *testing.T) {
 	}
 	unknown := w(5, 1, 0)
 	unknown.Outcome = Unknown
-	other := w(9, 5, 6)
+	other := w(9, 20, 21)
 	other.Key = "y"
 	for _, c := range []struct {
 		ops  []RegisterOp
 		want string
 	}{
-		{[]RegisterOp{w(1, 1, 2), rd(1, 3, 4), w(2, 3, 9), rd(2, 5, 6), rd(2, 7, 8), other}, ""},
+		{[]RegisterOp{w(1, 1, 2), rd(1, 3, 4), w(2, 3, 9), rd(2, 5, 6), rd(2, 7, 8), other, rd(2, 22, 23)}, ""},
 		{[]RegisterOp{unknown, rd(0, 2, 3), rd(5, 4, 5)}, ""},
 		{[]RegisterOp{w(1, 1, 2), w(2, 3, 4), rd(1, 5, 6)},
 			"until 6 the operations can be ordered, but not with what then returned to client 2 (called at 5): read x 1; that write had returned at 2, and before the read was called came, from 3 to 4: write x 2"},
@@ -212,6 +212,7 @@ func TestRegister(t *testing.T) {
 	}
 	res := CheckRegister(long, Limits{Ops: 100}, nil)
 	require.Equal(t, Result{Reason: "the first 100 operations are linearizable, 1900 more are beyond the limit of the search", Searched: 100}, res)
+	require.Equal(t, Result{Reason: "more than 1 operations at once"}, CheckRegister([]RegisterOp{w(1, 1, 5), w(2, 1, 5)}, Limits{Ops: 1}, nil))
 	long[51].Value = 3
 	res = CheckRegister(long, Limits{Ops: 100}, nil)
 	require.Equal(t, NotLinearizable, res.Verdict)
