@@ -16,9 +16,6 @@ type Options struct {
 	// client of the history. Without it an offset that belongs to no append may
 	// hold a control record.
 	Dense bool
-	// Log bounds the search that remains after the check of the log by offsets,
-	// see linear.Limits for what 0 means.
-	Log linear.Limits
 	// Register bounds the search for an order of the register; 0: 500 operations,
 	// 1 second. Its memory grows with the number of clients and with time.
 	Register linear.Limits
@@ -32,7 +29,7 @@ type Report struct {
 	// Run names the run.
 	Run     string
 	Verdict linear.Verdict
-	// Why says why the verdict is not linearizable.
+	// Why says why the history is not linearizable.
 	Why string
 	// Log is the check of offsets and values, by place.
 	Log linear.Result
@@ -46,11 +43,12 @@ type Report struct {
 // Check decides whether a history is linearizable, given the committed log from
 // offset h.Start on as far as it is known; nil: not at all. Violations name
 // operations by their index in h.Ops. The error is for a history that is
-// malformed, and for a picture that could not be written.
+// malformed, for a picture that could not be written, and for checks that
+// disagree, which is a fault of theirs.
 //
 // The verdict is that of the log, which covers the register: a read must have
-// seen the last record below its end. The search of the register can only add a
-// violation.
+// seen the last record below its end. It is never undecided, since histories hold
+// no digests. The search of the register is a second opinion.
 func Check(h *History, log []Record, opt Options) (*Report, error) {
 	ids := newNames(h)
 	ops := make([]linear.Op, len(h.Ops))
@@ -64,7 +62,7 @@ func Check(h *History, log []Record, opt Options) (*Report, error) {
 		}
 		registers[i] = linear.RegisterOp{Client: op.Client, Write: op.Kind == linear.Append, Outcome: op.Outcome, Call: op.Call, Return: op.Return, Value: value}
 	}
-	to := linear.Options{Start: linear.State{End: h.Start}, Whole: opt.Whole, Gaps: !opt.Dense, Limits: opt.Log, Name: ids.name}
+	to := linear.Options{Start: linear.State{End: h.Start}, Whole: opt.Whole, Gaps: !opt.Dense, Name: ids.name}
 	for _, r := range log {
 		to.Log = append(to.Log, linear.Entry{Value: ids.id(r.Value), Internal: r.Internal})
 	}
@@ -82,22 +80,24 @@ func Check(h *History, log []Record, opt Options) (*Report, error) {
 	}
 	r.Register = linear.CheckRegister(registers, limits, ids.name)
 
-	r.Verdict = r.Log.Verdict
-	switch {
-	case r.Log.Violation != nil:
-		r.Why = r.Log.Violation.Text
-		if opt.Picture != "" {
-			err = linear.WriteHTML(opt.Picture, ops, to, r.Log.Violation)
-		}
-	case r.Register.Violation != nil:
-		r.Verdict, r.Why = linear.NotLinearizable, "the register: "+r.Register.Violation.Text
-		if opt.Picture != "" {
-			err = linear.WriteRegisterHTML(opt.Picture, registers, r.Register.Violation, ids.name)
-		}
-	case r.Verdict == linear.Undecided:
-		r.Why = r.Log.Reason
+	if err := r.decide(); err != nil {
+		return nil, fmt.Errorf("history %q: %w", h.Run, err)
+	}
+	if r.Log.Violation != nil && opt.Picture != "" {
+		err = linear.WriteHTML(opt.Picture, ops, to, r.Log.Violation)
 	}
 	return r, err
+}
+
+// decide draws the verdict from the two checks.
+func (r *Report) decide() error {
+	r.Verdict, r.Why = r.Log.Verdict, r.Log.Reason
+	if v := r.Log.Violation; v != nil {
+		r.Why = v.Text
+	} else if v := r.Register.Violation; v != nil && r.Verdict == linear.Linearizable {
+		return fmt.Errorf("the two checks disagree: by its offsets the history is linearizable, but %s", v.Text)
+	}
+	return nil
 }
 
 // names numbers the values of a history, from 1; the empty value is 0.

@@ -163,7 +163,7 @@ func TestStats(t *testing.T) {
 			{Client: 2, Kind: linear.Read, Call: 9, Return: 10, Value: "a", Offset: 1}, // beside b
 			{Client: 3, Call: 8, Return: 9, Value: "b", Outcome: linear.Unknown},
 			{Client: 2, Kind: linear.Read, Call: 30, Return: 31, Value: "a", Offset: 1}, // beside b, which never ended
-			{Client: 3, Call: 40, Return: 41, Value: "c", Outcome: linear.Failed},
+			{Client: 3, Call: 6, Return: 6, Value: "c", Outcome: linear.Failed},         // beside it does not count
 		},
 		Marks: []Mark{{What: LeaderChange, From: 7, To: 8}, {What: LeaderChange, From: 8, To: 9}, {What: "pause", From: 0, To: 99}},
 	}
@@ -263,7 +263,7 @@ func FuzzRead(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, h, again)
 		if len(h.Ops) < 8 {
-			_, err = Check(h, nil, Options{Register: linear.Limits{Time: 10 * time.Millisecond}, Log: linear.Limits{Time: 10 * time.Millisecond}})
+			_, err = Check(h, nil, Options{Register: linear.Limits{Time: 10 * time.Millisecond}})
 			require.NoError(t, err)
 		}
 	})
@@ -308,5 +308,19 @@ func TestREADMEExample(t *testing.T) {
 	require.Len(t, h.Marks, 1)
 	r, err := Check(h, nil, Options{})
 	require.NoError(t, err)
+	require.Equal(t, linear.Linearizable, r.Verdict)
+}
+
+// A register that has no order, in a log that has one, is a fault of a checker.
+func TestVerdict(t *testing.T) {
+	no := &linear.Violation{Text: "why"}
+	r := &Report{Log: linear.Result{Verdict: linear.NotLinearizable, Violation: no}}
+	require.NoError(t, r.decide())
+	require.Equal(t, linear.NotLinearizable, r.Verdict)
+	require.Equal(t, "why", r.Why)
+	r = &Report{Log: linear.Result{Verdict: linear.Linearizable}, Register: linear.Result{Verdict: linear.NotLinearizable, Violation: no}}
+	require.EqualError(t, r.decide(), "the two checks disagree: by its offsets the history is linearizable, but why")
+	r.Register = linear.Result{}
+	require.NoError(t, r.decide())
 	require.Equal(t, linear.Linearizable, r.Verdict)
 }
