@@ -76,11 +76,8 @@ type comparison struct {
 	verbose bool
 	n       int
 	list    []Difference
-	refused spec.Guard // the guard that kept the action from being taken
-	blocked bool       // it was
+	blocked bool // a guard kept the action from being taken
 }
-
-func (c *comparison) reset() { *c = comparison{verbose: c.verbose, list: c.list[:0]} }
 
 func same[T comparable](c *comparison, field string, want, seen T) {
 	if want != seen {

@@ -127,7 +127,7 @@ func sameReplica(a, b *spec.Replica) bool {
 	return x == y
 }
 
-// step takes replica n to its next state and returns the properties that the new
+// move takes replica n to its next state and returns the properties that the new
 // cut violates.
 func (v *validator) move(w *world, n int, a spec.ActionID, next *spec.Replica) checker.Props {
 	old := w.replicas[n]
