@@ -54,17 +54,6 @@ func (s *Starts) all() []EpochStart {
 	return s.list[:s.n]
 }
 
-// of finds the start of an epoch.
-func (s *Starts) of(e Epoch) (EpochStart, bool) {
-	all := s.all()
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Epoch == e {
-			return all[i], true
-		}
-	}
-	return EpochStart{}, false
-}
-
 // add inserts by epoch, so that the history does not depend on the order in which
 // leaders of different epochs came up.
 func (s *Starts) add(e EpochStart) {
@@ -154,10 +143,13 @@ func (g *Ghost) noteLeader(now *Replica) checker.Props {
 // had when it was written.
 func (g *Ghost) follows(l *Log) bool {
 	at, previous := Offset(0), Epoch(0)
+	starts := g.Starts.all()
 	for _, run := range l.Runs() {
 		if run.Epoch != previous {
-			start, known := g.Starts.of(run.Epoch)
-			if !known || start.Offset != at || start.Previous != previous {
+			for len(starts) > 0 && starts[0].Epoch < run.Epoch {
+				starts = starts[1:]
+			}
+			if len(starts) == 0 || starts[0].Epoch != run.Epoch || starts[0].Offset != at || starts[0].Previous != previous {
 				return false
 			}
 		}

@@ -134,16 +134,22 @@ func (l *Log) TruncateTo(to Offset) {
 
 // Slice is the part of the log from one offset to another, counted from 0 again.
 func (l *Log) Slice(from, to Offset) Log {
-	out := Log{large: l.large}
+	if from <= 0 && to >= l.end {
+		return *l
+	}
+	var few [maxRuns]Run
+	part := few[:0]
 	at := Offset(0)
 	for _, r := range l.Runs() {
 		lo, hi := max(at, from), min(at+Offset(r.Count), to)
 		at += Offset(r.Count)
 		if lo < hi {
 			r.Count = int64(hi - lo)
-			out.Append(r)
+			part = append(part, r)
 		}
 	}
+	out := Log{large: l.large}
+	out.set(part)
 	return out
 }
 
