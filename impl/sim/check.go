@@ -176,7 +176,7 @@ func (c *checker) observeLog(h *history, e *event.Event, appended []boundary) er
 	return nil
 }
 
-// observeElection: MonotonicEpoch, OneVotePerEpoch.
+// observeElection: MonotonicEpoch, OneVotePerEpoch, ElectionDurable.
 func (c *checker) observeElection(h *history, e *event.Event) error {
 	s := &e.State
 	if s.Epoch < h.epochSeen {
@@ -191,6 +191,10 @@ func (c *checker) observeElection(h *history, e *event.Event) error {
 	}
 	if e.Durable != nil && e.Durable.Election {
 		h.epoch, h.leader, h.voted, h.seen = s.Epoch, s.Leader, s.Voted, true
+	}
+	// The event may be followed by a message that says so.
+	if s.Epoch != h.epoch || s.Voted != h.voted {
+		return violated("ElectionDurable", "epoch %d and vote %d, durable are %d and %d", s.Epoch, s.Voted, h.epoch, h.voted)
 	}
 	return nil
 }

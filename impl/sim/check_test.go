@@ -19,6 +19,8 @@ type stream struct {
 	role  [3]string
 	hw    [3]int64
 	err   error
+	// forgets: elections are not made durable.
+	forgets bool
 }
 
 func newStream(t *testing.T) *stream {
@@ -38,6 +40,10 @@ func (s *stream) event(i int, edit func(*event.Event), appended ...boundary) {
 	if edit != nil {
 		edit(e)
 	}
+	if e.Durable == nil {
+		e.Durable = &event.Durable{LogEnd: -1}
+	}
+	e.Durable.Election = !s.forgets
 	if l := e.Log; l != nil && l.Truncated >= 0 {
 		for len(s.logs[i]) > 0 && s.logs[i][len(s.logs[i])-1].end > l.Truncated {
 			s.logs[i] = s.logs[i][:len(s.logs[i])-1]
@@ -106,6 +112,8 @@ func TestChecks(t *testing.T) {
 		{"ElectionSafety", func(s *stream) { s.lead(1, 1) }},
 		{"MonotonicEpoch", func(s *stream) { s.follow(1, 3); s.follow(1, 2) }},
 		{"OneVotePerEpoch", func(s *stream) { s.vote(2, 4, 1); s.follow(2, 4); s.vote(2, 4, 2) }},
+		{"ElectionDurable", func(s *stream) { s.forgets = true; s.vote(2, 4, 1) }},
+		{"ElectionDurable", func(s *stream) { s.follow(2, 4); s.forgets = true; s.vote(2, 4, 1) }},
 		{"LeaderCompleteness", func(s *stream) { s.lead(2, 2) }},
 		{"LeaderCompleteness", func(s *stream) { // the later leader was there before the commit
 			s.append(0, 1, 2)
