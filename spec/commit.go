@@ -59,7 +59,4 @@ func (c *Ctx) advanceHighWatermark(r *Replica) {
 		return
 	}
 	r.HighWatermark = hw
-	if hw == r.EpochStart+1 {
-		c.sometimes(HighWatermarkPastLeaderChange)
-	}
 }

@@ -12,9 +12,6 @@ func Crash(c *Ctx, r *Replica, a Args, _ *Outbox) bool {
 		return false
 	}
 	kept := logs[a.Keep]
-	if CommonPrefix(&kept, &r.Log) < r.Log.End() {
-		c.sometimes(UnflushedTailLost)
-	}
 	leaveRole(r)
 	r.Role = Down
 	r.Log, r.Disk = kept, kept

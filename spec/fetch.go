@@ -91,7 +91,6 @@ func HandleFetchResponse(c *Ctx, r *Replica, m *Msg, _ Args, _ *Outbox) bool {
 	if c.Require(FetchDiverges, m.Diverging) {
 		if to := c.Rules.TruncationPoint(r, m); to < r.Log.End() {
 			r.Log.TruncateTo(to)
-			c.sometimes(LogTruncated)
 		}
 		return true
 	}
@@ -103,7 +102,6 @@ func HandleFetchResponse(c *Ctx, r *Replica, m *Msg, _ Args, _ *Outbox) bool {
 	}
 	if hw := min(m.HighWatermark, r.Log.End()); c.Require(MovesForward, hw > r.HighWatermark) {
 		r.HighWatermark = hw
-		c.sometimes(FollowerLearnedHighWatermark)
 	}
 	return true
 }

@@ -15,14 +15,28 @@ const (
 	MonotonicEpoch
 	MonotonicHighWatermark
 	VoteOnce
+	RoleFieldsClear
 	HwSound
 	HighWatermarkPastLeaderChange
+	ClientRecordCommitted
+	HighWatermarkMovedByFlush
 	FollowerLearnedHighWatermark
 	LogTruncated
 	DivergenceFound
 	UnflushedTailLost
 	VoteRefusedForStaleLog
 	PreVoteRefusedByFollower
+	PreVoteAbandoned
+	PeerWithoutPreVote
+	LeaderReplaced
+	EpochLearnedFromVote
+	EpochLearnedFromFetch
+	EpochLearnedFromResignation
+	LeaderLearnedFromAnswer
+	LeaderResigned
+	ResignedLeft
+	CandidateRestarted
+	FollowerRestarted
 	ReadServed
 )
 
@@ -39,14 +53,28 @@ var Properties = []checker.Property{
 	{Name: "MonotonicEpoch", Kind: checker.Always, Doc: "the epoch of a replica never goes back, over restarts too", Restates: "NotStale"},
 	{Name: "MonotonicHighWatermark", Kind: checker.Always, Doc: "the high watermark of a replica does not go back while its process lives, but for a new leader that starts without one", Restates: "MovesForward"},
 	{Name: "VoteOnce", Kind: checker.Always, Doc: "within an epoch a replica never changes or forgets its vote", Restates: "FirstVote"},
+	{Name: "RoleFieldsClear", Kind: checker.Always, Doc: "what belongs to one role is zero in every other, so that equal states are equal"},
 	{Name: "HwSound", Kind: checker.Always, Doc: "a high watermark is on the disks of a majority, behind a record of the leader's epoch", Restates: "MayExpose"},
 	{Name: "HighWatermarkPastLeaderChange", Kind: checker.Sometimes, Doc: "a leader commits its LeaderChange record alone, without a client"},
+	{Name: "ClientRecordCommitted", Kind: checker.Sometimes, Doc: "a leader commits a client's record"},
+	{Name: "HighWatermarkMovedByFlush", Kind: checker.Sometimes, Doc: "the flush of the leader is what completes a majority"},
 	{Name: "FollowerLearnedHighWatermark", Kind: checker.Sometimes, Doc: "a follower learns a high watermark"},
 	{Name: "LogTruncated", Kind: checker.Sometimes, Doc: "a follower cuts its log"},
 	{Name: "DivergenceFound", Kind: checker.Sometimes, Doc: "a leader finds that a follower has diverged"},
 	{Name: "UnflushedTailLost", Kind: checker.Sometimes, Doc: "a crash takes records that were not flushed"},
 	{Name: "VoteRefusedForStaleLog", Kind: checker.Sometimes, Doc: "a vote is refused because the log of the candidate is behind"},
 	{Name: "PreVoteRefusedByFollower", Kind: checker.Sometimes, Doc: "a follower that hears its leader refuses a pre-vote"},
+	{Name: "PreVoteAbandoned", Kind: checker.Sometimes, Doc: "a prospective voter goes back to waiting or to its leader"},
+	{Name: "PeerWithoutPreVote", Kind: checker.Sometimes, Doc: "a prospective voter learns that a peer knows no pre-votes"},
+	{Name: "LeaderReplaced", Kind: checker.Sometimes, Doc: "a leader learns of a newer epoch"},
+	{Name: "EpochLearnedFromVote", Kind: checker.Sometimes, Doc: "the answer to a vote request brings a newer epoch"},
+	{Name: "EpochLearnedFromFetch", Kind: checker.Sometimes, Doc: "the answer to a fetch brings a newer epoch"},
+	{Name: "EpochLearnedFromResignation", Kind: checker.Sometimes, Doc: "the resignation of a leader brings a newer epoch"},
+	{Name: "LeaderLearnedFromAnswer", Kind: checker.Sometimes, Doc: "an answer names the leader of the epoch to one who did not know"},
+	{Name: "LeaderResigned", Kind: checker.Sometimes, Doc: "a leader gives up"},
+	{Name: "ResignedLeft", Kind: checker.Sometimes, Doc: "a resigned leader goes on to the next epoch"},
+	{Name: "CandidateRestarted", Kind: checker.Sometimes, Doc: "a candidate comes back from a restart with its own vote"},
+	{Name: "FollowerRestarted", Kind: checker.Sometimes, Doc: "a follower comes back from a restart as follower"},
 	{Name: "ReadServed", Kind: checker.Sometimes, Doc: "a linearizable read is served"},
 }
 
@@ -97,6 +125,9 @@ func CheckStep(a ActionID, old, now *Replica) checker.Props {
 	if now.Election.Epoch == old.Election.Epoch && old.Election.Voted != Nobody && now.Election.Voted != old.Election.Voted {
 		bad |= VoteOnce
 	}
+	if !roleFieldsClear(now) {
+		bad |= RoleFieldsClear
+	}
 	if old.Role == Down || now.Role == Down {
 		return bad
 	}
@@ -107,4 +138,98 @@ func CheckStep(a ActionID, old, now *Replica) checker.Props {
 		bad |= LeaderAppendOnly
 	}
 	return bad
+}
+
+// roleFieldsClear says whether the fields of roles that r does not have are zero.
+func roleFieldsClear(r *Replica) bool {
+	var blank Replica
+	if r.Role != Leader && (r.EpochStart != 0 || r.End != blank.End || r.ReadRound != 0 || r.LeaderChangeWritten) {
+		return false
+	}
+	if !r.Reading && (r.Confirmed != 0 || r.ReadOffset != 0) || r.Reading && r.Role != Leader {
+		return false
+	}
+	if r.Role != Candidate && r.Role != Prospective && r.Granted != 0 {
+		return false
+	}
+	return (r.Role == Follower || !r.HasFetched) && (r.Role == Prospective || !r.NoPreVotePeer)
+}
+
+// ReachStep returns the sometimes properties that a step of one replica reaches. It
+// looks at what came of the step and not at what the action meant to do.
+func ReachStep(a ActionID, old, now *Replica) checker.Props {
+	var reached checker.Props
+	if now.Role == Leader && old.Role == Leader && now.HighWatermark > old.HighWatermark {
+		if now.HighWatermark == now.EpochStart+1 {
+			reached |= HighWatermarkPastLeaderChange
+		}
+		if now.HighWatermark > now.EpochStart+1 {
+			reached |= ClientRecordCommitted
+		}
+		if a == ActionFlush {
+			reached |= HighWatermarkMovedByFlush
+		}
+	}
+	newer := now.Election.Epoch > old.Election.Epoch && now.Stored.Epoch > old.Stored.Epoch && now.Role != old.Role
+	if old.Role == Leader && newer {
+		reached |= LeaderReplaced
+	}
+	learned := old.Election.Leader == Nobody && now.Election.Leader != Nobody && now.Election.Epoch == old.Election.Epoch
+	switch a {
+	case ActionHandleFetchResponse:
+		if now.HighWatermark > old.HighWatermark {
+			reached |= FollowerLearnedHighWatermark
+		}
+		if now.Log.End() < old.Log.End() {
+			reached |= LogTruncated
+		}
+		if newer {
+			reached |= EpochLearnedFromFetch
+		}
+		if learned {
+			reached |= LeaderLearnedFromAnswer
+		}
+	case ActionHandleVoteResponse:
+		if newer {
+			reached |= EpochLearnedFromVote
+		}
+		if learned {
+			reached |= LeaderLearnedFromAnswer
+		}
+		if now.NoPreVotePeer && !old.NoPreVotePeer {
+			reached |= PeerWithoutPreVote
+		}
+	case ActionHandleEndQuorumEpochRequest:
+		if newer {
+			reached |= EpochLearnedFromResignation
+		}
+	case ActionAbandonPreVote:
+		if now.Role != old.Role {
+			reached |= PreVoteAbandoned
+		}
+	case ActionResign, ActionCheckQuorumResign:
+		if now.Role == Resigned {
+			reached |= LeaderResigned
+		}
+	case ActionLeaveResigned:
+		if now.Role == Unattached && newer {
+			reached |= ResignedLeft
+		}
+	case ActionCrash:
+		if now.Log.End() < old.Log.End() && now.Disk.End() == now.Log.End() {
+			reached |= UnflushedTailLost
+		}
+	case ActionRestart:
+		if now.Role == Candidate && now.Granted.Has(now.ID) {
+			reached |= CandidateRestarted
+		}
+		if now.Role == Follower {
+			reached |= FollowerRestarted
+		}
+	case ActionServeRead:
+		if !now.Reading {
+			reached |= ReadServed
+		}
+	}
+	return reached
 }

@@ -38,6 +38,11 @@ var Models = []Model{
 		Voters: 3, PreVote: All(3), Epochs: 2, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), MergeFlush: true,
 	},
 	{
+		Name: "prevote-exchanges", Why: "Pre-Vote, whole exchanges at once",
+		Voters: 3, PreVote: All(3), Epochs: 2, InFlight: 1, Immediate: Kinds(Vote, BeginQuorumEpoch, Fetch, EndQuorumEpoch), Silent: Kinds(BeginQuorumEpoch),
+		Stand: stand(justA, justC), Resigns: 1, MergeFlush: true,
+	},
+	{
 		Name: "upgrade", Why: "a rolling upgrade: A knows pre-votes, B and C do not",
 		Voters: 3, PreVote: SetOf(replicaA), Epochs: 2, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), MergeFlush: true,
 	},
@@ -65,7 +70,7 @@ var Models = []Model{
 	},
 	{
 		Name: "flush", Why: "KAFKA-10533: what is acknowledged and what is on disk",
-		Voters: 3, Epochs: 2, Records: 0, Crashes: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, justC),
+		Voters: 3, Epochs: 2, Records: 0, Crashes: 1, InFlight: 1, Immediate: Kinds(Vote, BeginQuorumEpoch, Fetch), Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, justC),
 	},
 	{
 		Name: "divergence", Why: "KAFKA-13141: a follower with records that its leader never had",

@@ -26,6 +26,5 @@ func ServeRead(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 		return false
 	}
 	r.Reading, r.Confirmed, r.ReadOffset = false, 0, 0
-	c.sometimes(ReadServed)
 	return true
 }

@@ -117,16 +117,17 @@ func (s *System) try(r *Replica, m *Msg, a ActionID, args Args, out *steps) bool
 	sent := copy(sends[:], s.scratch.Messages())
 	reached := s.ctx.Reached
 	violated := CheckStep(a, r, &next)
+	reached |= ReachStep(a, r, &next)
 	if a == ActionCrash && !s.model.StaysDown || a == ActionLoseDisk && !s.model.StaysDown {
 		down := next
 		s.take(ActionRestart, &next, nil, Args{})
-		reached |= s.ctx.Reached
+		reached |= s.ctx.Reached | ReachStep(ActionRestart, &down, &next)
 		violated |= CheckStep(ActionRestart, &down, &next)
 	}
 	if s.model.MergeFlush && next.Role != Down && !next.Flushed() {
 		dirty := next
 		s.take(ActionFlush, &next, nil, Args{Count: int64(next.Log.End())})
-		reached |= s.ctx.Reached
+		reached |= s.ctx.Reached | ReachStep(ActionFlush, &dirty, &next)
 		violated |= CheckStep(ActionFlush, &dirty, &next)
 	}
 	step := out.Add()

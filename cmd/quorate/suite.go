@@ -17,8 +17,8 @@ import (
 // deletionModels are explored for each guard and effect taken away, the smallest
 // first: in `quorate check` those that take no time, in `-deep` more.
 var (
-	deletionModels     = []string{"single", "truncation", "commit", "observer", "vote-restart"}
-	deepDeletionModels = []string{"single", "truncation", "commit", "observer", "vote-restart", "reads", "flush", "upgrade", "check-quorum", "leader-restart", "late-leader", "figure8"}
+	deletionModels     = []string{"single", "truncation", "commit", "observer", "vote-restart", "prevote-exchanges", "flush"}
+	deepDeletionModels = append(deletionModels, "reads", "upgrade", "check-quorum", "leader-restart", "late-leader", "figure8", "divergence")
 )
 
 // suite is `quorate check` without a model: every model against its pinned

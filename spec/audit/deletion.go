@@ -52,7 +52,7 @@ func Deletions(models []*spec.Model, workers int, done func(Deletion)) ([]Deleti
 			}
 		}
 		if d.Property == "" {
-			d.Reason = redundant[d.Name()]
+			d.Reason = reason(d)
 		}
 		all = append(all, d)
 		if done != nil {
@@ -93,7 +93,7 @@ func exercised(models []*spec.Model, workers int) ([]usedGuard, []usedEffect, ma
 	clean := map[*spec.Model]*checker.Result{}
 	for _, m := range models {
 		s := spec.NewSystem(m, spec.Variant{})
-		seen := &watcher{System: s, effects: map[spec.Effect]bool{}}
+		seen := &watcher{System: s, merged: m.MergeFlush, effects: map[spec.Effect]bool{}}
 		res, err := checker.Run(checker.Interned[spec.Replica, spec.Msg, spec.Ghost](seen), checker.Options{Workers: workers})
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("model %s: %w", m.Name, err)
@@ -144,6 +144,8 @@ func exercised(models []*spec.Model, workers int) ([]usedGuard, []usedEffect, ma
 // watcher notes which fields each action changes.
 type watcher struct {
 	*spec.System
+	// merged: what the model flushes at once is not an effect of the action.
+	merged  bool
 	effects map[spec.Effect]bool
 }
 
@@ -165,8 +167,12 @@ func (w *watcher) note(r *spec.Replica, steps []checker.Step[spec.Replica, spec.
 		a := spec.ActionID(steps[i].Instance.Action)
 		now := reflect.ValueOf(&steps[i].Next).Elem()
 		for f := range old.NumField() {
+			field := old.Type().Field(f).Name
+			if w.merged && (field == "Disk" || field == "HighWatermark") {
+				continue
+			}
 			if !old.Field(f).Equal(now.Field(f)) {
-				w.effects[spec.Effect{Action: a, Field: old.Type().Field(f).Name}] = true
+				w.effects[spec.Effect{Action: a, Field: field}] = true
 			}
 		}
 		if steps[i].SendN > 0 {
@@ -207,6 +213,3 @@ func broken(m *spec.Model, v spec.Variant, never []string, distinct uint64, work
 	}
 	return "", nil
 }
-
-// redundant says why nobody misses a guard or an effect.
-var redundant = map[string]string{}
