@@ -1,0 +1,279 @@
+package defects
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Site is a call that makes something durable, or asks for it.
+type Site struct {
+	File string
+	Line int
+	// Call is its text.
+	Call string
+	// start and end are its place in the file.
+	start, end int
+	// callee and args are its parts as text.
+	callee string
+	args   []string
+}
+
+// Key names a site without its line.
+func (s *Site) Key() string { return s.File + ": " + s.Call }
+
+// flushing are the names of functions of impl that make something durable.
+var flushing = []string{"Sync", "SyncDir", "WriteFile", "Flush", "flush", "Save", "save", "rewriteTail"}
+
+// notCode are the packages of impl that only tests and simulations use.
+var notCode = []string{"impl/sim"}
+
+// Sites finds the calls that make something durable in impl, by their names.
+func Sites(root string) ([]Site, error) {
+	var list []Site
+	err := filepath.WalkDir(filepath.Join(root, "impl"), func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() && slices.Contains(notCode, rel) {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
+			return nil
+		}
+		found, err := sitesOf(name, rel)
+		list = append(list, found...)
+		return err
+	})
+	return list, err
+}
+
+func sitesOf(name, rel string) ([]Site, error) {
+	s := sources{}
+	if err := s.read(name, rel); err != nil {
+		return nil, err
+	}
+	text := s[rel]
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, rel, text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	of := func(n ast.Node) string { return text[fset.Position(n.Pos()).Offset:fset.Position(n.End()).Offset] }
+	var list []Site
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		called := ""
+		switch f := call.Fun.(type) {
+		case *ast.Ident:
+			called = f.Name
+		case *ast.SelectorExpr:
+			called = f.Sel.Name
+		}
+		if !slices.Contains(flushing, called) {
+			return true
+		}
+		site := Site{
+			File: rel, Line: fset.Position(call.Pos()).Line, Call: of(call),
+			start: fset.Position(call.Pos()).Offset, end: fset.Position(call.End()).Offset, callee: of(call.Fun),
+		}
+		for _, a := range call.Args {
+			site.args = append(site.args, of(a))
+		}
+		list = append(list, site)
+		return true
+	})
+	return list, nil
+}
+
+// without is the file without the call: what it is called with is still there, so
+// that nothing goes unused.
+func (s *Site) without(root string) (sources, error) {
+	all := sources{}
+	if err := all.read(filepath.Join(root, filepath.FromSlash(s.File)), s.File); err != nil {
+		return nil, err
+	}
+	text := all[s.File]
+	if s.end > len(text) || text[s.start:s.end] != s.Call {
+		return nil, fmt.Errorf("%s has changed meanwhile", s.File)
+	}
+	nothing := "func(...any) error { return nil }(" + strings.Join(append([]string{s.callee}, s.args...), ", ") + ")"
+	all[s.File] = text[:s.start] + nothing + text[s.end:]
+	return all, nil
+}
+
+// Flush says what a site is, and which tests are to notice that it is missing.
+type Flush struct {
+	// Site is the key, see [Site.Key].
+	Site string
+	// What it makes durable.
+	What string
+	// Tests to run: a regular expression; empty: those of the judge alone.
+	Tests string
+	// Pkg of the tests; empty: that of the site.
+	Pkg string
+	// NoSeeds: no simulated run gets here.
+	NoSeeds bool
+	// Machine is a test of the judge that notices it.
+	Machine string
+	// Reason, if it is none that could be missed: why.
+	Reason string
+}
+
+// Flushes are all sites.
+var Flushes = []Flush{
+	{Site: "impl/fs/os.go: d.Sync()", What: "a directory, in the kernel", NoSeeds: true, Machine: "TestKernel"},
+	{Site: "impl/fs/fs.go: fsys.SyncDir(path.Dir(name))", What: "the new name of a file that was replaced", Tests: "TestWriteFile"},
+	{Site: "impl/fs/fs.go: f.Sync()", What: "the content of a file that replaces another", Tests: "TestWriteFile"},
+
+	{Site: "impl/log/append.go: l.flush()", What: "a segment, before the next one is begun", Tests: "TestCrashSweep|TestFailureSweep"},
+	{Site: "impl/log/derived.go: p.file.Sync()", What: "the recovery point", Tests: "TestFlushCounts|TestDecay|TestCrashSweep"},
+	{Site: "impl/log/derived.go: fs.WriteFile(l.fsys, path.Join(l.dir, epochFile), renderEpochs(l.epochs))", What: "the epochs, when a log is opened", Tests: "TestCrashSweep|TestFailureSweep"},
+	{Site: "impl/log/derived.go: fs.WriteFile(l.fsys, l.point.name, renderPoint(l.end))", What: "the recovery point, when a log is opened", Tests: "TestCrashSweep|TestFailureSweep"},
+	{Site: "impl/log/flush.go: l.flush()", What: "what was appended and truncated (the whole of the next four)", Tests: "TestFlushCounts|TestCrashSweep"},
+	{Site: "impl/log/flush.go: seg.file.Sync()", What: "batches, and the cut of a truncation", Tests: "Sweep"},
+	{Site: "impl/log/flush.go: l.fsys.SyncDir(l.dir)", What: "the name of a new segment", Tests: "TestCrashSweep|TestDecay"},
+	{Site: "impl/log/flush.go: fs.WriteFile(l.fsys, path.Join(l.dir, epochFile), renderEpochs(epochs))", What: "the epochs", Tests: "TestFlushCounts"},
+	{Site: "impl/log/flush.go: l.point.save(end, written)", What: "the recovery point, now and then", Tests: "TestFlushCounts"},
+	{Site: "impl/log/open.go: l.fsys.SyncDir(path.Dir(l.dir))", What: "the name of the directory of the log", Tests: "TestFiles|TestOpenSweep|TestCrashSweep"},
+	{Site: "impl/log/open.go: fs.WriteFile(l.fsys, name, []byte(want))", What: "partition.metadata", Tests: "TestFiles"},
+	{Site: "impl/log/open.go: l.rewriteTail(seg)", What: "pages that a failed flush left clean and unwritten", Tests: "TestFailureSweep"},
+	{Site: "impl/log/open.go: seg.file.Sync()", What: "what recovery keeps of the segments", Tests: "TestOpenSweep|TestCrashSweep"},
+	{Site: "impl/log/open.go: l.fsys.SyncDir(l.dir)", What: "the names of the segments that recovery keeps", Tests: "TestOpenSweep"},
+	{Site: "impl/log/truncate.go: l.point.save(end, l.written)", What: "the recovery point, before it goes down", Tests: "TestModel"},
+	{Site: "impl/log/truncate.go: l.fsys.SyncDir(l.dir)", What: "that a segment is gone, before the one below it", Tests: "TestCrashSweep"},
+
+	{Site: "impl/quorumstate/store.go: s.fsys.SyncDir(path.Dir(s.name))", What: "the name of a quorum-state file that is acted on", Tests: "TestSweep|TestStore"},
+	{Site: "impl/quorumstate/store.go: fs.WriteFile(s.fsys, s.name, b)", What: "epoch, leader and vote", Tests: "TestStore|TestSweep"},
+
+	{Site: "impl/driver/driver.go: d.log.Flush()", What: "the log, as the core asked", Tests: "."},
+	{Site: "impl/driver/driver.go: h.Flush(op.Flush, op.End)", What: "that the core's wish to flush gets through", Tests: "."},
+	{Site: "impl/driver/driver.go: d.store.Save(toStored(e))", What: "that the core's election is stored", Tests: "."},
+
+	{Site: "impl/node/dir.go: fsys.SyncDir(path.Dir(dir))", What: "the name of the directory of a node", NoSeeds: true, Machine: "TestNodePowerLoss"},
+	{Site: "impl/node/dir.go: (fs.OS{}).SyncDir(path.Dir(dir))", What: "the name of the directory of a node, in the kernel", NoSeeds: true, Machine: "TestNodeDirectory"},
+	{Site: "impl/node/dir.go: fs.WriteFile(fsys, name, []byte(strconv.FormatInt(next, 10)+\"\\n\"))", What: "the number of the incarnation", NoSeeds: true, Machine: "TestNodePowerLoss"},
+	{Site: "impl/node/node.go: n.driver.Flush()", What: "the log, by the goroutine that flushes", NoSeeds: true, Machine: "TestNodePowerLoss"},
+
+	{Site: "impl/node/loop.go: n.trace.Flush()", Reason: "hands events from a buffer to the system; the trace is no state of the replica"},
+	{Site: "impl/driver/unrecorded.go: d.log.Flush()", Reason: "of a simulated machine, on a scratch disk"},
+}
+
+// Match pairs the sites of the source with the table. An error names what is in one
+// and not in the other.
+func Match(sites []Site) (pairs []FlushResult, err error) {
+	var missing []string
+	used := map[string]bool{}
+	for i := range sites {
+		key := sites[i].Key()
+		at := slices.IndexFunc(Flushes, func(f Flush) bool { return f.Site == key })
+		if at < 0 || used[key] {
+			missing = append(missing, "not in the table, or twice in the source: "+key)
+			continue
+		}
+		used[key] = true
+		if Flushes[at].Reason == "" {
+			pairs = append(pairs, FlushResult{Site: &sites[i], Flush: &Flushes[at]})
+		}
+	}
+	for i := range Flushes {
+		if !used[Flushes[i].Site] {
+			missing = append(missing, "not in the source: "+Flushes[i].Site)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("flushes of impl:\n%s", strings.Join(missing, "\n"))
+	}
+	return pairs, nil
+}
+
+// FlushResult is what came of leaving a flush out.
+type FlushResult struct {
+	*Site
+	*Flush
+	Report
+	Error error
+}
+
+// RunFlushes leaves out flushes, one at a time.
+func RunFlushes(ctx context.Context, root string, list []FlushResult, o Options, done func(*FlushResult)) {
+	o = o.withDefaults()
+	each(o.Workers, len(list), func(i int) {
+		r := &list[i]
+		s, err := r.without(root)
+		if err == nil {
+			err = use(root, o, s, blind, func(m *mutant) error { return r.run(ctx, m, o) })
+		}
+		r.Error = err
+	}, func(i int) {
+		if done != nil {
+			done(&list[i])
+		}
+	})
+}
+
+func (r *FlushResult) run(ctx context.Context, m *mutant, o Options) error {
+	if r.Tests != "" {
+		pkg := r.Pkg
+		if pkg == "" {
+			pkg = path.Dir(r.File)
+		}
+		if err := r.tests(ctx, m, pkg, r.Tests); err != nil {
+			return err
+		}
+	}
+	if r.NoSeeds && r.Machine == "" {
+		return nil
+	}
+	bin, err := m.build(ctx, judge)
+	if err != nil {
+		return err
+	}
+	if !r.NoSeeds {
+		report, err := m.seeds(ctx, bin, o.FlushSeeds, 0)
+		if err != nil {
+			return err
+		}
+		r.Seeds = report.Seeds
+		for _, f := range report.Found {
+			r.Note(f.By, f.Seed, f.What)
+		}
+	}
+	if r.Machine != "" {
+		f, err := m.test(ctx, bin, judge, "^"+r.Machine+"$")
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			r.Note(f.By, 0, f.What)
+		}
+	}
+	return nil
+}
+
+func (r *FlushResult) tests(ctx context.Context, m *mutant, pkg, pattern string) error {
+	bin, err := m.build(ctx, pkg)
+	if err != nil {
+		return err
+	}
+	f, err := m.test(ctx, bin, pkg, pattern)
+	if f != nil {
+		r.Note(f.By, 0, f.What)
+	}
+	return err
+}
