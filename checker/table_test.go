@@ -2,11 +2,13 @@ package checker
 
 import (
 	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestTableGrowsWhileInserting has goroutines insert overlapping sets into a
@@ -44,6 +46,35 @@ func TestTableGrowsWhileInserting(t *testing.T) {
 		}
 		assert.Equal(t, int(want), used)
 		table.free()
+	}
+}
+
+// TestWorkersInsertTheSameAtOnce has goroutines start together on the same
+// fingerprints, in small tables that are soon too small, many times.
+func TestWorkersInsertTheSameAtOnce(t *testing.T) {
+	const goroutines, each = 4, 8192
+	for round := range 60 {
+		table := newTable(12)
+		var fresh, ready atomic.Int64
+		var wg sync.WaitGroup
+		for range goroutines {
+			h := table.handle()
+			wg.Go(func() {
+				for ready.Add(1); ready.Load() < goroutines; {
+					runtime.Gosched()
+				}
+				var batch [ringSize]uint64
+				for i := 0; i < each; i += ringSize {
+					for k := range batch {
+						batch[k] = mix(uint64(round*each+i+k)+1, hashK2) | 1
+					}
+					fresh.Add(int64(bits.OnesCount64(table.insert(h, batch[:]))))
+				}
+			})
+		}
+		wg.Wait()
+		table.free()
+		require.EqualValues(t, each, fresh.Load(), "round %d", round)
 	}
 }
 
