@@ -67,7 +67,7 @@ func newCommand() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	cmd.AddCommand(newCheck(), newFind(), newGraph(), newModels(), newBugs(), newTraceCommand(), newHistoryCommand())
+	cmd.AddCommand(newCheck(), newFind(), newGraph(), newModels(), newBugs(), newTraceCommand(), newHistoryCommand(), newDefects())
 	return cmd
 }
 

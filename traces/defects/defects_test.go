@@ -126,7 +126,9 @@ func TestSample(t *testing.T) {
 	require.NoError(t, err)
 	pairs, err := Match(sites)
 	require.NoError(t, err)
-	pairs = slices.DeleteFunc(pairs, func(p FlushResult) bool { return p.Key() != "impl/quorumstate/store.go: fs.WriteFile(s.fsys, s.name, b)" })
+	pairs = slices.DeleteFunc(pairs, func(p FlushResult) bool {
+		return p.Key() != "impl/quorumstate/store.go: fs.WriteFile(s.fsys, s.name, b)"
+	})
 	RunFlushes(t.Context(), root, pairs, o, nil)
 	require.NoError(t, pairs[0].Error)
 	require.NotNil(t, pairs[0].By(Tests))
