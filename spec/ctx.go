@@ -27,6 +27,9 @@ type Handler func(c *Ctx, r *Replica, m *Msg, a Args, out *Outbox) bool
 type Ctx struct {
 	Rules  *Rules
 	Voters Set
+	// Old are replicas whose software does not know pre-votes. Whoever opens a
+	// connection to one learns it (ApiVersions), which is not modelled.
+	Old Set
 
 	// Trial, if not nil, is told of every guard and may overrule it.
 	Trial *Trial
@@ -127,7 +130,7 @@ const (
 	NoError
 	SameEpoch
 	NamesLeader
-	KnowsPreVote
+	ToPreVoter
 	VoteAllowed
 	FirstVote
 	Tallying
@@ -148,7 +151,7 @@ var guardNames = [NumGuards]string{
 	"IsNominee", "IsCandidate", "IsLeader", "IsResigned", "IsFetcher", "HasMajority", "NotGranted", "ToOtherVoter", "ToOther",
 	"ToLeader", "LeaderChangeMissing", "LeaderChangePresent", "TruncationFlushed", "LogFlushed", "SomethingToFlush",
 	"FlushInRange", "OthersVote", "NotReading", "IsReading", "EpochCommitted", "ReadConfirmed", "PrefixInRange", "KeepInRange",
-	"NotStale", "NewerEpoch", "NoError", "SameEpoch", "NamesLeader", "KnowsPreVote", "VoteAllowed", "FirstVote", "Tallying",
+	"NotStale", "NewerEpoch", "NoError", "SameEpoch", "NamesLeader", "ToPreVoter", "VoteAllowed", "FirstVote", "Tallying",
 	"WasGranted", "FromReader", "FromLeader", "AnswersFetch", "ServesFetch", "FetchIsValid", "FetchDiverges", "MovesForward", "OfVoter",
 }
 

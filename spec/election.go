@@ -17,8 +17,8 @@ func BecomeProspective(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 }
 
 // BecomeCandidate: a voter raises its epoch and votes for itself, durably, before
-// it asks anybody. With Pre-Vote it needs a majority that would elect it, or a
-// peer too old to be asked; without, its timer is enough. KIP-595, KIP-996;
+// it asks anybody. With Pre-Vote it needs a majority that would elect it, or a voter
+// too old to be asked; without, its timer is enough. KIP-595, KIP-996;
 // QuorumState.transitionToCandidate.
 func BecomeCandidate(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 	if !c.Require(IsVoter, c.isVoter(r)) {
@@ -26,7 +26,7 @@ func BecomeCandidate(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 	}
 	if r.Version&PreVote != 0 {
 		if !c.Require(IsProspective, r.Role == Prospective) ||
-			!c.Require(HasPreVotes, r.NoPreVotePeer || c.Rules.VotesSuffice(c, r)) {
+			!c.Require(HasPreVotes, c.voters(r)&c.Old != 0 || c.Rules.VotesSuffice(c, r)) {
 			return false
 		}
 	} else if !c.Require(MayStand, r.Role == Follower || r.Role == Unattached || r.Role == Candidate || r.Role == Resigned) {
@@ -63,6 +63,7 @@ func SendVoteRequest(c *Ctx, r *Replica, a Args, out *Outbox) bool {
 	if !c.Require(IsNominee, r.Role == Candidate || r.Role == Prospective) ||
 		!c.Require(ToOtherVoter, a.Dst != r.ID && c.voters(r).Has(a.Dst)) ||
 		!c.Require(NotGranted, !r.Granted.Has(a.Dst)) ||
+		!c.Require(ToPreVoter, r.Role == Candidate || !c.Old.Has(a.Dst)) ||
 		!c.Require(LogFlushed, c.Rules.MayClaim(r)) {
 		return false
 	}
@@ -80,10 +81,6 @@ func SendVoteRequest(c *Ctx, r *Replica, a Args, out *Outbox) bool {
 func HandleVoteRequest(c *Ctx, r *Replica, m *Msg, _ Args, out *Outbox) bool {
 	if !c.Require(IsUp, r.Role != Down) {
 		return false
-	}
-	if m.PreVote && !c.Require(KnowsPreVote, r.Version&PreVote != 0) {
-		out.send(respond(r, m, UnsupportedVersion))
-		return true
 	}
 	if !c.Require(NotStale, m.Epoch >= r.Election.Epoch) {
 		out.send(respond(r, m, FencedLeaderEpoch))
@@ -117,12 +114,6 @@ func HandleVoteRequest(c *Ctx, r *Replica, m *Msg, _ Args, out *Outbox) bool {
 func HandleVoteResponse(c *Ctx, r *Replica, m *Msg, _ Args, _ *Outbox) bool {
 	if !c.Require(IsUp, r.Role != Down) {
 		return false
-	}
-	if m.Error == UnsupportedVersion {
-		if r.Role == Prospective && m.PreVote {
-			r.NoPreVotePeer = true
-		}
-		return true
 	}
 	if !c.learn(r, m) {
 		return true

@@ -27,7 +27,7 @@ const (
 	VoteRefusedForStaleLog
 	PreVoteRefusedByFollower
 	PreVoteAbandoned
-	PeerWithoutPreVote
+	StoodWithoutPreVotes
 	LeaderReplaced
 	EpochLearnedFromVote
 	EpochLearnedFromFetch
@@ -65,7 +65,7 @@ var Properties = []checker.Property{
 	{Name: "VoteRefusedForStaleLog", Kind: checker.Sometimes, Doc: "a vote is refused because the log of the candidate is behind"},
 	{Name: "PreVoteRefusedByFollower", Kind: checker.Sometimes, Doc: "a follower that hears its leader refuses a pre-vote"},
 	{Name: "PreVoteAbandoned", Kind: checker.Sometimes, Doc: "a prospective voter goes back to waiting or to its leader"},
-	{Name: "PeerWithoutPreVote", Kind: checker.Sometimes, Doc: "a prospective voter learns that a peer knows no pre-votes"},
+	{Name: "StoodWithoutPreVotes", Kind: checker.Sometimes, Doc: "a prospective voter stands although only itself would vote for it, since a voter knows no pre-votes"},
 	{Name: "LeaderReplaced", Kind: checker.Sometimes, Doc: "a leader learns of a newer epoch"},
 	{Name: "EpochLearnedFromVote", Kind: checker.Sometimes, Doc: "the answer to a vote request brings a newer epoch"},
 	{Name: "EpochLearnedFromFetch", Kind: checker.Sometimes, Doc: "the answer to a fetch brings a newer epoch"},
@@ -152,7 +152,7 @@ func roleFieldsClear(r *Replica) bool {
 	if r.Role != Candidate && r.Role != Prospective && r.Granted != 0 {
 		return false
 	}
-	return (r.Role == Follower || !r.HasFetched) && (r.Role == Prospective || !r.NoPreVotePeer)
+	return r.Role == Follower || !r.HasFetched
 }
 
 // ReachStep returns the sometimes properties that a step of one replica reaches. It
@@ -196,8 +196,9 @@ func ReachStep(a ActionID, old, now *Replica) checker.Props {
 		if learned {
 			reached |= LeaderLearnedFromAnswer
 		}
-		if now.NoPreVotePeer && !old.NoPreVotePeer {
-			reached |= PeerWithoutPreVote
+	case ActionBecomeCandidate:
+		if old.Role == Prospective && now.Role == Candidate && old.Granted == SetOf(old.ID) {
+			reached |= StoodWithoutPreVotes
 		}
 	case ActionHandleEndQuorumEpochRequest:
 		if newer {

@@ -24,10 +24,9 @@ const (
 	NotLeaderOrFollower
 	FencedLeaderEpoch
 	UnknownLeaderEpoch
-	UnsupportedVersion
 )
 
-var errorNames = [...]string{"NONE", "NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "UNSUPPORTED_VERSION"}
+var errorNames = [...]string{"NONE", "NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH"}
 
 func (e Error) String() string { return errorNames[e] }
 

@@ -78,6 +78,14 @@ func (m *Model) size() int { return m.Voters + m.Observers }
 
 func (m *Model) voters() Set { return Set(1<<m.Voters - 1) }
 
+// old are the replicas that know no pre-votes, where some do.
+func (m *Model) old() Set {
+	if m.PreVote == 0 {
+		return 0
+	}
+	return All(m.size()) &^ m.PreVote
+}
+
 func (m *Model) silences(k Kind) bool { return m.Silent.has(k) }
 
 func (m *Model) mayStand(e Epoch, id ID) bool {

@@ -105,24 +105,22 @@ func everyLog() []Log {
 // everyReplica calls f with local states in which StoredIsElection holds, whatever
 // else they are: of the voter 1 and the observer 4, of voters 1 to 3.
 func everyReplica(f func(r *Replica)) {
-	logs := everyLog()
 	for _, self := range []ID{1, 4} {
 		for role := Unattached; role <= Down; role++ {
-			for e := Epoch(0); e <= 2; e++ {
+			for _, epoch := range []Epoch{0, 2} {
 				for _, leader := range []ID{Nobody, self, 2} {
 					for _, voted := range []ID{Nobody, self, 2, 3} {
-						for granted := Set(0); granted < 8; granted++ {
-							for i := range logs {
+						for _, granted := range []Set{0, SetOf(1), SetOf(1, 2), SetOf(2, 3)} {
+							for _, log := range everyLog() {
 								r := NewReplica(self, PreVote)
-								r.Role, r.Granted, r.Log, r.Disk = role, granted, logs[i], logs[i]
-								r.Election = Election{Epoch: e, Leader: leader, Voted: voted}
+								r.Role, r.Granted, r.Log, r.Disk = role, granted, log, log
+								r.Election = Election{Epoch: epoch, Leader: leader, Voted: voted}
 								r.Stored = r.Election
-								if granted%2 == 0 {
-									r.Version = 0
-								}
-								if granted%3 == 0 {
-									r.Disk = Log{}
-								}
+								r.LeaderChangeWritten, r.HighWatermark = true, 0
+								f(&r)
+								r.Version, r.Disk = 0, Log{}
+								r.LeaderChangeWritten, r.HighWatermark = false, Unknown
+								r.Reading, r.Confirmed = true, granted
 								f(&r)
 							}
 						}
@@ -151,7 +149,7 @@ func everyMessage(a ActionID) []Msg {
 				}
 			case t.answer:
 				for _, leader := range []ID{Nobody, 1, 2} {
-					for code := NoErrorCode; code <= UnsupportedVersion; code++ {
+					for code := NoErrorCode; code <= UnknownLeaderEpoch; code++ {
 						m := base
 						m.Leader, m.Error = leader, code
 						all = append(all, m)

@@ -79,7 +79,7 @@ var roleNames = [...]string{"Unattached", "Prospective", "Candidate", "Leader", 
 func (r Role) String() string { return roleNames[r] }
 
 // Version says what a replica's software can do.
-type Version uint8
+type Version uint16
 
 // PreVote is software that asks before it raises the epoch (KIP-996, Kafka 4.0).
 const PreVote Version = 1
@@ -120,12 +120,10 @@ type Replica struct {
 	// Life is how often this leader has been restarted as leader of this very
 	// epoch. Kafka never does that (KAFKA-10527), so it stays 0.
 	Life    uint16
-	Role    Role
 	Version Version
+	Role    Role
 	// Nominee: who granted the vote or pre-vote.
 	Granted Set
-	// Prospective: a peer does not know pre-votes.
-	NoPreVotePeer bool
 	// Follower: a fetch from this leader has been answered in this epoch.
 	HasFetched bool
 	// Leader: LeaderChange is in the log; a read is under way; who confirmed it.

@@ -59,7 +59,7 @@ func NewSystem(m *Model, v Variant) *System {
 		v.Mutation.Override(rules)
 	}
 	s.trial.DropAction, s.trial.DropGuard = v.DropAction, v.DropGuard
-	s.ctx = Ctx{Rules: rules, Voters: m.voters(), Trial: &s.trial}
+	s.ctx = Ctx{Rules: rules, Voters: m.voters(), Old: m.old(), Trial: &s.trial}
 	s.info = &checker.Info{
 		Name:        m.Name,
 		Properties:  Properties,
@@ -304,7 +304,7 @@ func (s *System) CheckPair(a, b *Replica) checker.Props { return CheckPair(a, b)
 // Refusal is the guard that keeps r from taking an instance, NoGuard if none does.
 func (s *System) Refusal(r *Replica, m *Msg, i checker.Instance) Guard {
 	trial := Trial{DropGuard: NoGuard}
-	c := Ctx{Rules: s.ctx.Rules, Voters: s.ctx.Voters, Trial: &trial}
+	c := Ctx{Rules: s.ctx.Rules, Voters: s.ctx.Voters, Old: s.ctx.Old, Trial: &trial}
 	next := *r
 	var out Outbox
 	if c.Take(ActionID(i.Action), &next, m, UnpackArgs(i), &out) {

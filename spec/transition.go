@@ -3,7 +3,7 @@ package spec
 // leaveRole clears everything that belongs to the present role.
 func leaveRole(r *Replica) {
 	r.EpochStart, r.End, r.ReadOffset = 0, [MaxReplicas]Offset{}, 0
-	r.Granted, r.NoPreVotePeer, r.HasFetched = 0, false, false
+	r.Granted, r.HasFetched = 0, false
 	r.LeaderChangeWritten, r.Reading, r.Confirmed, r.ReadRound = false, false, 0, 0
 }
 

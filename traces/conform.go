@@ -65,7 +65,6 @@ var errorCodes = [...]int16{
 	spec.NotLeaderOrFollower: 6,
 	spec.FencedLeaderEpoch:   74,
 	spec.UnknownLeaderEpoch:  75,
-	spec.UnsupportedVersion:  35,
 }
 
 var recordKinds = [...]string{spec.LeaderChange: event.LeaderChange, spec.Data: event.Data}

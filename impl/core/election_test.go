@@ -351,3 +351,15 @@ func TestResign(t *testing.T) {
 	g.step(Input{})
 	require.Equal(t, actBecomeCandidate, g.actions()[0])
 }
+
+// Who knows pre-votes and finds a voter that does not stands without them, or a
+// cluster that is half upgraded might never elect anybody (KIP-996).
+func TestAPeerWithoutPreVoteIsNotWaitedFor(t *testing.T) {
+	g := newRig(t, DiskState{}, nil)
+	g.tick(g.r.electionDeadline)
+	require.Equal(t, Prospective, g.state().Role)
+	op := g.request(2, Vote)
+	g.step(Input{Kind: InputRequestFailed, Peer: 2, Correlation: op.Correlation, Error: UnsupportedVersion})
+	require.Equal(t, Candidate, g.state().Role)
+	require.Equal(t, Epoch(1), g.state().Epoch)
+}

@@ -104,9 +104,15 @@ func (r *Replica) awaited(in *Input) *peer {
 }
 
 func (r *Replica) requestFailed(in *Input) {
-	if p := r.awaited(in); p != nil {
-		p.busy = false
-		r.backOff(p)
+	p := r.awaited(in)
+	if p == nil {
+		return
+	}
+	p.busy = false
+	r.backOff(p)
+	if in.Error == UnsupportedVersion && p.kind == Vote && p.preVote && r.role == Prospective {
+		// Its software is older than Pre-Vote: no majority might ever be had (KIP-996).
+		r.nominee.oldPeer = true
 	}
 }
 

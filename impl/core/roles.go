@@ -6,6 +6,8 @@ package core
 
 type nomineeState struct {
 	votes []ballot // one for each voter
+	// oldPeer: a voter does not know pre-votes, so a Prospective stands without.
+	oldPeer bool
 	// Before Pre-Vote a candidate that lost waits before it stands again, longer each
 	// time.
 	retries      int
@@ -16,7 +18,7 @@ type nomineeState struct {
 func (n *nomineeState) start(voters []ReplicaKey, self int) {
 	n.votes = append(n.votes[:0], make([]ballot, len(voters))...)
 	n.votes[self] = granted
-	n.backingOff = false
+	n.backingOff, n.oldPeer = false, false
 }
 
 type followerState struct {
@@ -122,7 +124,7 @@ func (r *Replica) becomeCandidate() {
 	r.assert(r.self >= 0, "an observer becomes Candidate")
 	r.assert(r.role != Leader, "a leader becomes Candidate")
 	r.assert(r.cfg.PreVote == (r.role == Prospective), "with Pre-Vote, and only then, Prospective comes first")
-	r.assert(r.role != Prospective || tally(r.nominee.votes) == won, "Candidate without a majority of pre-votes")
+	r.assert(r.role != Prospective || tally(r.nominee.votes) == won || r.nominee.oldPeer, "Candidate without a majority of pre-votes")
 	if r.role == Candidate {
 		r.nominee.retries++
 	} else {
@@ -180,7 +182,7 @@ func (r *Replica) expireRole() bool {
 		r.stand()
 	case Prospective:
 		switch result := tally(r.nominee.votes); {
-		case result == won:
+		case result == won, r.nominee.oldPeer:
 			r.becomeCandidate()
 		case result == lost || r.now >= r.electionDeadline:
 			r.abandonPreVote()

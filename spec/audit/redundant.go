@@ -77,7 +77,7 @@ var redundant = map[string]string{
 	"*.FirstVote":                             "a second vote for the same candidate is the same vote",
 	"*.Tallying":                              "who is no nominee counts for nothing; a role change clears the count",
 	"*.FromReader":                            "a confirmation is counted for the round that it names",
-	"*.KnowsPreVote":                          "old software that answers pre-votes answers as new software does",
+	"*.ToPreVoter":                            "old software that answers pre-votes answers as new software does",
 	"*.FromLeader":                            "what a follower asked in this epoch it asked its leader",
 	"*.AnswersFetch":                          "one request in flight: shown where messages are late",
 

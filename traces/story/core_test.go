@@ -190,7 +190,7 @@ func (s *coreCast) msg(w wire) spec.Msg {
 	out.Leader, out.Granted, out.Offset = replica(m.Leader), m.Granted, w.offset
 	out.Error = map[core.ErrorCode]spec.Error{
 		core.None: spec.NoErrorCode, core.NotLeaderOrFollower: spec.NotLeaderOrFollower, core.FencedLeaderEpoch: spec.FencedLeaderEpoch,
-		core.UnknownLeaderEpoch: spec.UnknownLeaderEpoch, core.UnsupportedVersion: spec.UnsupportedVersion,
+		core.UnknownLeaderEpoch: spec.UnknownLeaderEpoch,
 	}[m.Error]
 	if m.Kind == core.Fetch {
 		out.HighWatermark, out.Records = spec.Offset(m.HighWatermark), w.records
