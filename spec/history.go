@@ -33,7 +33,8 @@ type EpochStart struct {
 	Epoch    Epoch
 	Previous Epoch
 	Leader   ID
-	spare    [3]uint16 //nolint:unused // no padding in what is interned
+	//lint:ignore U1000 what is interned has no padding
+	spare [3]uint16
 }
 
 // maxStarts is how many epochs a model may have.
