@@ -220,7 +220,7 @@ func TestMistakesOfAModelAreErrors(t *testing.T) {
 		assert.Equal(t, "off the paper", e.Cause)
 		assert.Contains(t, e.Stack, "grid")
 	}
-	_, err := Run(Interned(&relay{processes: 2, inFlight: 2, maxSeq: 2, panics: true}), Options{Workers: 2})
+	_, err := Run(Interned(&relay{processes: 2, inFlight: 2, maxSeq: 2, panics: true}), Options{Workers: 2, KeepGoing: true})
 	assert.ErrorContains(t, err, "the model does not fit")
 
 	_, err = Run(&grid{side: 1}, Options{Properties: []string{"NotOnWal"}})
