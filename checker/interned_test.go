@@ -145,3 +145,30 @@ func TestTupleKeepsMessagesSorted(t *testing.T) {
 		assert.EqualValues(t, 2, u.budget(b))
 	}
 }
+
+// meddler changes what it is only given to look at.
+type meddler struct {
+	*relay
+	in string
+}
+
+func (m meddler) Local(r *relayR, b Budget, out *Steps[relayR, relayM]) {
+	m.relay.Local(r, b, out)
+	if m.in == "Local" {
+		r.Spare++
+	}
+}
+
+func (m meddler) Deliver(r *relayR, msg *relayM, out *Steps[relayR, relayM]) {
+	m.relay.Deliver(r, msg, out)
+	if m.in == "Deliver" {
+		r.Spare++
+	}
+}
+
+func TestStepsMustNotChangeWhatTheySee(t *testing.T) {
+	for _, method := range []string{"Local", "Deliver"} {
+		_, err := Run(Interned(meddler{&relay{processes: 2, inFlight: 1, maxSeq: 1}, method}), Options{})
+		assert.ErrorContains(t, err, method+" changed the process")
+	}
+}
