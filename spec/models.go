@@ -110,6 +110,14 @@ var Models = []Model{
 		Voters: 2, Observers: 1, Epochs: 2, Records: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, aOrB), MergeFlush: true,
 	},
 	{
+		Name: "observer-three", Why: "an observer beside three voters, over a change of leader",
+		Voters: 3, Observers: 1, Epochs: 2, Records: 2, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Immediate: Kinds(Vote), Stand: stand(justA, aOrC), MergeFlush: true,
+	},
+	{
+		Name: "reads-two", Why: "two linearizable reads, and votes that are asked for meanwhile",
+		Voters: 3, Epochs: 2, Records: 1, Reads: 2, InFlight: 1, Stand: stand(justA, justC), Immediate: Kinds(Vote, Fetch), MergeFlush: true,
+	},
+	{
 		Name: "four", Why: "four voters: an even majority",
 		Voters: 4, Epochs: 1, InFlight: 2, Silent: Kinds(BeginQuorumEpoch), Stand: stand(aOrC),
 	},
@@ -124,6 +132,30 @@ var Models = []Model{
 	{
 		Name: "four-epochs", Why: "the plain box: anybody stands, four epochs, one message in flight",
 		Voters: 3, Epochs: 4, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(aOrC, aOrC, aOrC, aOrC),
+	},
+	{
+		Name: "prevote-epochs", Why: "Pre-Vote over three epochs: A or C stand",
+		Voters: 3, PreVote: All(3), Epochs: 3, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(aOrC, aOrC, aOrC), MergeFlush: true,
+	},
+	{
+		Name: "four-two-epochs", Why: "four voters, two epochs",
+		Voters: 4, Epochs: 2, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), MergeFlush: true,
+	},
+	{
+		Name: "divergence-rounds", Why: "several rounds of divergence: A, C, A, C lead, with a client's record",
+		Voters: 3, Epochs: 4, Records: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Immediate: Kinds(Vote), Stand: stand(justA, justC, justA, justC), MergeFlush: true,
+	},
+	{
+		Name: "crashes", Why: "two crashes over two epochs, everything else at once",
+		Voters: 3, Epochs: 3, Records: 1, Crashes: 2, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Immediate: Kinds(Vote, BeginQuorumEpoch, Fetch), Stand: stand(justA, justC, justA), Deep: true,
+	},
+	{
+		Name: "three-in-flight", Why: "three messages in flight",
+		Voters: 3, Epochs: 2, InFlight: 3, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, aOrC),
+	},
+	{
+		Name: "parked", Why: "fetches that wait at the leader",
+		Voters: 3, Epochs: 2, Records: 1, InFlight: 2, Silent: Kinds(BeginQuorumEpoch), Immediate: Kinds(Vote), Stand: stand(justA, justC), Park: true, MergeFlush: true,
 	},
 	{
 		Name: "lost-disk", Why: "a voter that comes back under its old id without its disk",
