@@ -28,7 +28,7 @@ not be tried.`,
 	f := cmd.Flags()
 	f.IntVar(&o.Seeds, "seeds", 200, "the last seed to try for a defect of the core")
 	f.IntVar(&o.FlushSeeds, "flush-seeds", 40, "the last seed to try for a flush")
-	f.IntVar(&o.More, "more", 60, "how many seeds to go on after the first finding, for the checks that have found nothing")
+	f.IntVar(&o.More, "more", 30, "how many seeds to go on after the first finding, for the checks that have found nothing")
 	f.IntVar(&o.Workers, "workers", 2, "how many defects to try at once")
 	f.StringVar(&only, "only", "", "try only what matches this regular expression: names of defects, and of files with flushes")
 	return cmd
@@ -73,11 +73,15 @@ func runDefects(cmd *cobra.Command, only string, o defects.Options) error {
 	if err != nil {
 		return err
 	}
-	if len(clean.Found) > 0 {
-		f := clean.Found[0]
-		return fmt.Errorf("without any defect, %s finds at seed %d: %s", f.By, f.Seed, f.What)
+	tests, err := defects.CleanTests(ctx, root, o)
+	if err != nil {
+		return err
 	}
-	fmt.Fprintf(out, "without a defect: %d seeds, nothing found\n", clean.Seeds)
+	if found := append(clean.Found, tests.Found...); len(found) > 0 {
+		f := found[0]
+		return fmt.Errorf("without a defect, %s finds at seed %d: %s", f.By, f.Seed, f.What)
+	}
+	fmt.Fprintf(out, "without a defect: %d seeds and all tests, nothing found\n", clean.Seeds)
 
 	done, all := 0, len(flushes)+len(list)
 	progress := func(name string, err error) {

@@ -86,7 +86,7 @@ func TestTables(t *testing.T) {
 	require.Regexp(t, `a +b +simulation +2 +2: ElectionSafety +3: Append: IsLeader +9: not linearizable +TestVote`, b.String())
 	require.Regexp(t, `c +d +NOTHING +200`, b.String())
 	require.Contains(t, b.String(), "NOT TRIED: no ")
-	require.Contains(t, b.String(), "defects: 1 of 3 found")
+	require.Contains(t, b.String(), "defects: 1 of 3 found; 1 by simulation, 1 by trace, 1 by history, 1 by tests")
 
 	b.Reset()
 	flushes := []FlushResult{
@@ -97,7 +97,7 @@ func TestTables(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, missed)
 	require.Regexp(t, `f.go:7 +x +TestF`, b.String())
-	require.Contains(t, b.String(), "flushes: 1 of 2 noticed")
+	require.Contains(t, b.String(), "flushes: 1 of 2 noticed when left out; 0 by simulation, 0 by trace, 0 by history, 1 by tests")
 }
 
 // TestSample tries a few; all of them take minutes (quorate defects).

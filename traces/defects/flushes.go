@@ -123,10 +123,8 @@ type Flush struct {
 	Site string
 	// What it makes durable.
 	What string
-	// Tests to run: a regular expression; empty: those of the judge alone.
+	// Tests of the package to run: a regular expression; empty: none.
 	Tests string
-	// Pkg of the tests; empty: that of the site.
-	Pkg string
 	// NoSeeds: no simulated run gets here.
 	NoSeeds bool
 	// Machine is a test of the judge that notices it.
@@ -229,16 +227,9 @@ func RunFlushes(ctx context.Context, root string, list []FlushResult, o Options,
 
 func (r *FlushResult) run(ctx context.Context, m *mutant, o Options) error {
 	if r.Tests != "" {
-		pkg := r.Pkg
-		if pkg == "" {
-			pkg = path.Dir(r.File)
-		}
-		if err := r.tests(ctx, m, pkg, r.Tests); err != nil {
+		if err := r.tests(ctx, m, path.Dir(r.File)); err != nil {
 			return err
 		}
-	}
-	if r.NoSeeds && r.Machine == "" {
-		return nil
 	}
 	bin, err := m.build(ctx, judge)
 	if err != nil {
@@ -266,12 +257,12 @@ func (r *FlushResult) run(ctx context.Context, m *mutant, o Options) error {
 	return nil
 }
 
-func (r *FlushResult) tests(ctx context.Context, m *mutant, pkg, pattern string) error {
+func (r *FlushResult) tests(ctx context.Context, m *mutant, pkg string) error {
 	bin, err := m.build(ctx, pkg)
 	if err != nil {
 		return err
 	}
-	f, err := m.test(ctx, bin, pkg, pattern)
+	f, err := m.test(ctx, bin, pkg, r.Tests)
 	if f != nil {
 		r.Note(f.By, 0, f.What)
 	}

@@ -3,6 +3,7 @@ package defects
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -47,7 +48,8 @@ func WriteFlushes(w io.Writer, list []FlushResult) (missed int, err error) {
 	if err := tw.Flush(); err != nil {
 		return missed, err
 	}
-	_, err = fmt.Fprintf(w, "flushes: %d of %d noticed when left out\n", len(list)-missed, len(list))
+	_, err = fmt.Fprintf(w, "flushes: %d of %d noticed when left out; %s\n", len(list)-missed, len(list),
+		counts(len(list), func(i int) *Report { return &list[i].Report }))
 	return missed, err
 }
 
@@ -57,36 +59,48 @@ func WriteCore(w io.Writer, list []CoreResult) (missed int, err error) {
 	fmt.Fprintln(tw, "defect\twhat is wrong\tfound first by\tseeds\tsimulation\ttrace\thistory\ttests of the core")
 	for i := range list {
 		r := &list[i]
-		first := r.First()
 		by, seeds := "NOTHING", fmt.Sprint(r.Seeds)
-		switch {
+		switch first := r.First(); {
 		case r.Error != nil:
-			by = "NOT TRIED: " + firstLine(r.Error)
+			by, seeds = "NOT TRIED: "+firstLine(r.Error), ""
 			missed++
 		case first == nil:
 			missed++
+		case first.By == Tests:
+			by, seeds = string(Tests), "-"
 		default:
-			by = string(first.By)
-			if first.Seed > 0 {
-				seeds = fmt.Sprint(first.Seed)
-			}
+			by, seeds = string(first.By), fmt.Sprint(first.Seed)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Wrong, by, seeds,
-			r.cell(Simulation), r.cell(Trace), r.cell(History), r.cell(Tests))
+		simulation, trace, history := r.cell(Simulation), r.cell(Trace), r.cell(History)
+		if r.Unsimulated != "" {
+			simulation, trace, history = "", "", ""
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Wrong, by, seeds, simulation, trace, history, r.cell(Tests))
 	}
 	if err := tw.Flush(); err != nil {
 		return missed, err
 	}
-	_, err = fmt.Fprintf(w, "defects: %d of %d found\n", len(list)-missed, len(list))
+	_, err = fmt.Fprintf(w, "defects: %d of %d found; %s\n", len(list)-missed, len(list),
+		counts(len(list), func(i int) *Report { return &list[i].Report }))
 	return missed, err
 }
 
-func firstLine(err error) string {
-	text := err.Error()
-	for i, c := range text {
-		if c == '\n' {
-			return text[:i]
+// counts says how many each check found.
+func counts(n int, report func(int) *Report) string {
+	var parts []string
+	for _, c := range []Check{Simulation, Trace, History, Tests} {
+		found := 0
+		for i := range n {
+			if report(i).By(c) != nil {
+				found++
+			}
 		}
+		parts = append(parts, fmt.Sprintf("%d by %s", found, c))
 	}
-	return text
+	return strings.Join(parts, ", ")
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }

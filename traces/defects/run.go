@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +21,7 @@ import (
 // Options of a run.
 type Options struct {
 	// Seeds is the last seed that is tried for a defect (200), More how many are tried
-	// after the first finding, for the checks that have found nothing (60).
+	// after the first finding, for the checks that have found nothing (30).
 	Seeds, More int
 	// FlushSeeds is the last seed that is tried for a flush (40).
 	FlushSeeds int
@@ -33,7 +36,7 @@ func (o Options) withDefaults() Options {
 		o.Seeds = 200
 	}
 	if o.More == 0 {
-		o.More = 60
+		o.More = 30
 	}
 	if o.FlushSeeds == 0 {
 		o.FlushSeeds = 40
@@ -197,16 +200,19 @@ func RunCore(ctx context.Context, root string, list []Defect, o Options, done fu
 		r := &results[i]
 		r.Defect = &list[i]
 		r.Error = use(root, o, sources{}, append(append([]Edit(nil), r.Edits...), blind...), func(m *mutant) error {
-			bin, err := m.build(ctx, judge)
-			if err != nil {
-				return err
+			if r.Unsimulated == "" {
+				bin, err := m.build(ctx, judge)
+				if err != nil {
+					return err
+				}
+				report, err := m.seeds(ctx, bin, o.Seeds, o.More)
+				if err != nil {
+					return err
+				}
+				r.Report = *report
 			}
-			report, err := m.seeds(ctx, bin, o.Seeds, o.More)
+			bin, err := m.build(ctx, "impl/core")
 			if err != nil {
-				return err
-			}
-			r.Report = *report
-			if bin, err = m.build(ctx, "impl/core"); err != nil {
 				return err
 			}
 			f, err := m.test(ctx, bin, "impl/core", ".")
@@ -259,4 +265,38 @@ func Clean(ctx context.Context, root string, seeds int, o Options) (*Report, err
 		return err
 	})
 	return report, err
+}
+
+// CleanTests runs the tests of all packages that hold a defect, as they are, and those
+// of the judge.
+func CleanTests(ctx context.Context, root string, o Options) (*Report, error) {
+	o = o.withDefaults()
+	patterns := map[string]string{"impl/core": ".", judge: "^$"}
+	for _, f := range Flushes {
+		if f.Machine != "" {
+			patterns[judge] += "|^" + f.Machine + "$"
+		}
+		if f.Tests != "" {
+			file, _, _ := strings.Cut(f.Site, ":")
+			pkg := path.Dir(file)
+			patterns[pkg] = strings.TrimPrefix(patterns[pkg]+"|"+f.Tests, "|")
+		}
+	}
+	report := &Report{}
+	return report, use(root, o, sources{}, nil, func(m *mutant) error {
+		for _, pkg := range slices.Sorted(maps.Keys(patterns)) {
+			bin, err := m.build(ctx, pkg)
+			if err != nil {
+				return err
+			}
+			f, err := m.test(ctx, bin, pkg, patterns[pkg])
+			if err != nil {
+				return err
+			}
+			if f != nil {
+				report.Note(f.By, 0, pkg+" "+f.What)
+			}
+		}
+		return nil
+	})
 }
