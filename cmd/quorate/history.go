@@ -228,7 +228,12 @@ func (c *historyCheck) check(file historyFile, n int) (*historyReport, linear.Ve
 	if c.pictures != "" {
 		opt.Picture = filepath.Join(c.pictures, fmt.Sprintf("%d-%s.html", n+1, filepath.Base(file.name)))
 	}
-	res, err := history.Check(h, nil, opt)
+	log, err := committedLog(file.path)
+	if err != nil {
+		return nil, 0, err
+	}
+	opt.Whole = log != nil
+	res, err := history.Check(h, log, opt)
 	if res == nil {
 		return nil, 0, named(file.path, err)
 	}
@@ -247,6 +252,17 @@ func (c *historyCheck) check(file historyFile, n int) (*historyReport, linear.Ve
 		r.Picture = opt.Picture
 	}
 	return r, res.Verdict, nil
+}
+
+// committedLog is the log that was recorded beside a history, nil if there is none.
+func committedLog(path string) ([]history.Record, error) {
+	for _, ext := range []string{".ndjson.zst", ".ndjson"} {
+		log, err := history.ReadLog(filepath.Join(filepath.Dir(path), history.LogFile+ext))
+		if !errors.Is(err, os.ErrNotExist) {
+			return log, err
+		}
+	}
+	return nil, nil
 }
 
 // registerText is the second opinion; of one that is undecided, how far it came.

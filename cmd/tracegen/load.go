@@ -51,6 +51,23 @@ func (l *load) mark(m history.Mark) {
 	l.mu.Unlock()
 }
 
+// failovers ends each change of leader where an operation that began after it
+// succeeded.
+func (l *load) failovers() {
+	for i := range l.history.Marks {
+		m := &l.history.Marks[i]
+		if m.What != history.LeaderChange {
+			continue
+		}
+		m.To = l.now()
+		for _, op := range l.history.Ops {
+			if op.Call > m.From && op.Outcome == linear.Known && op.Return < m.To {
+				m.To = op.Return
+			}
+		}
+	}
+}
+
 // worker is one client: one operation after the other, of whom it takes for the
 // leader.
 type worker struct {

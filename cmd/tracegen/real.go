@@ -102,12 +102,21 @@ func (r *realRun) run(out string, stdout, stderr io.Writer) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
+	for id := 1; id <= r.nodes && broken == nil; id++ {
+		if err := compressFile(filepath.Join(dir, fmt.Sprintf("node-%d.ndjson", id))); err != nil {
+			return exitUsage, err
+		}
+	}
 	load.history.Header = history.Header{Run: fmt.Sprintf("real %d", r.seed), Clock: "ns"}
+	load.failovers()
 	if err := writeHistory(filepath.Join(dir, "history.ndjson.zst"), &load.history); err != nil {
 		return exitUsage, err
 	}
 	verdict := "-"
 	if broken == nil {
+		if err := history.WriteLog(filepath.Join(dir, history.LogFile+".ndjson.zst"), load.committed); err != nil {
+			return exitUsage, err
+		}
 		report, err := history.Check(&load.history, load.committed, history.Options{Whole: true})
 		switch {
 		case err != nil:
@@ -125,6 +134,26 @@ func (r *realRun) run(out string, stdout, stderr io.Writer) (int, error) {
 		return exitViolated, nil
 	}
 	return exitOK, nil
+}
+
+// compressFile puts a compressed file in the place of one that a process wrote.
+func compressFile(path string) error {
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := createFile(path+".zst", true)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		return errors.Join(err, to.Close())
+	}
+	if err := to.Close(); err != nil {
+		return err
+	}
+	return os.Remove(path)
 }
 
 // writeInfo writes run.json, as the simulated mode does.
@@ -190,7 +219,8 @@ func (r *realRun) faults(ctx context.Context, c *processes, load *load) error {
 			return nil
 		}
 		victims := []int{random.IntN(len(c.all))}
-		switch leader := load.leader(ctx); {
+		leader := load.leader(ctx)
+		switch {
 		case random.IntN(6) == 0:
 			victims = random.Perm(len(c.all))
 		case leader >= 0 && random.IntN(2) == 0:
@@ -199,6 +229,9 @@ func (r *realRun) faults(ctx context.Context, c *processes, load *load) error {
 		from := load.now()
 		for _, v := range victims {
 			c.kill(v)
+			if v == leader {
+				load.mark(history.Mark{What: history.LeaderChange, From: from, To: from, Note: fmt.Sprintf("node %d led", v+1)})
+			}
 		}
 		if !sleep(ctx, time.Duration(50+random.IntN(600))*time.Millisecond) {
 			return nil

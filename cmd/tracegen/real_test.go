@@ -38,7 +38,7 @@ func TestRealRun(t *testing.T) {
 	who, err := traces.ReadRun(filepath.Join(dir, traces.RunFile))
 	require.NoError(t, err)
 	var inputs []traces.Input
-	for _, name := range []string{"node-1.ndjson", "node-2.ndjson", "node-3.ndjson"} {
+	for _, name := range []string{"node-1.ndjson.zst", "node-2.ndjson.zst", "node-3.ndjson.zst"} {
 		inputs = append(inputs, traces.File(filepath.Join(dir, name)))
 	}
 	result, err := traces.Validate(inputs, traces.Options{Run: who, Hidden: 1})

@@ -41,10 +41,17 @@ type recorder struct {
 	pending   map[int64]sim.Operation
 	committed []history.Record
 	path      string // of the history
+	log       string // of the committed log
+
+	now int64
+	// standing is when somebody first stood for election since the last one was
+	// decided, -1 if nobody has; led says that there was a leader before.
+	standing int64
+	led      bool
 }
 
 func (s *simulation) newRecorder(out string, cfg sim.Config, setup sim.Setup) (*recorder, error) {
-	r := &recorder{pending: map[int64]sim.Operation{}}
+	r := &recorder{pending: map[int64]sim.Operation{}, standing: -1}
 	r.history.Header = history.Header{Run: fmt.Sprintf("seed %d", cfg.Seed), Clock: "us"}
 	if s.noEvents {
 		return r, nil
@@ -57,7 +64,7 @@ func (s *simulation) newRecorder(out string, cfg sim.Config, setup sim.Setup) (*
 	if s.plain {
 		ext = ".ndjson"
 	}
-	r.path = filepath.Join(dir, "history"+ext)
+	r.path, r.log = filepath.Join(dir, "history"+ext), filepath.Join(dir, history.LogFile+ext)
 	info := runInfo{Kind: "sim", Seed: cfg.Seed, PreVote: setup.PreVote}
 	for i := range setup.Voters + setup.Observers {
 		id := int32(i + 1)
@@ -125,11 +132,30 @@ func (r *recorder) sinks() sim.Sinks {
 	s := sim.Sinks{Invoke: r.invoke, Return: r.returned, Committed: r.commit}
 	if r.nodes != nil {
 		s.Event = r.event
+		s.Clock = func(now sim.Time) { r.now = int64(now) }
 	}
 	return s
 }
 
+// election marks the time from when somebody stood for election until it was
+// decided, but for the first one.
+func (r *recorder) election(e *event.Event) {
+	switch e.Action {
+	case "BecomeProspective", "BecomeCandidate":
+		if r.standing < 0 {
+			r.standing = r.now
+		}
+	case "BecomeLeader":
+		if r.led {
+			note := fmt.Sprintf("node %d leads epoch %d", e.Node.ID, e.State.Epoch)
+			r.history.Marks = append(r.history.Marks, history.Mark{What: history.LeaderChange, From: r.standing, To: r.now, Note: note})
+		}
+		r.standing, r.led = -1, true
+	}
+}
+
 func (r *recorder) event(e *event.Event) error {
+	r.election(e)
 	i := e.Node.ID - 1
 	if err := r.nodes[i].Write(e); err != nil {
 		return err
@@ -198,4 +224,12 @@ func (r *recorder) close(now int64) error {
 	}
 	errs = append(errs, r.history.Write(w), w.Close())
 	return errors.Join(errs...)
+}
+
+// writeLog writes the committed log, once all of it is known.
+func (r *recorder) writeLog() error {
+	if r.nodes == nil {
+		return nil
+	}
+	return history.WriteLog(r.log, r.committed)
 }

@@ -117,6 +117,9 @@ func (s *simulation) record(out string, cfg sim.Config, stdout io.Writer) (stats
 		for int64(len(rec.committed)) < stats.Committed {
 			rec.committed = append(rec.committed, history.Record{Internal: true})
 		}
+		if err := rec.writeLog(); err != nil {
+			return stats, nil, err
+		}
 		report, err := history.Check(&rec.history, rec.committed, history.Options{Whole: true})
 		switch {
 		case err != nil:

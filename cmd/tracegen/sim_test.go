@@ -34,7 +34,7 @@ func TestSim(t *testing.T) {
 		run := filepath.Join(dirs[0], seed)
 		files, err := os.ReadDir(run)
 		require.NoError(t, err)
-		require.Len(t, files, 6) // four nodes, the history, run.json
+		require.Len(t, files, 7) // four nodes, the history, the committed log, run.json
 		for _, f := range files {
 			a, err := os.ReadFile(filepath.Join(run, f.Name()))
 			require.NoError(t, err)

@@ -186,6 +186,9 @@ func (c *cluster) happen(it *item) error {
 // emit takes an event of a node, gives it to the sink and checks the cluster.
 func (c *cluster) emit(n *node, e *event.Event, appended []boundary) error {
 	c.stats.Events++
+	if c.sinks.Clock != nil {
+		c.sinks.Clock(c.now)
+	}
 	if c.sinks.Event != nil {
 		if err := c.sinks.Event(e); err != nil {
 			return fmt.Errorf("event sink: %w", err)

@@ -46,6 +46,8 @@ type Config struct {
 type Sinks struct {
 	// Event takes the events of all nodes, in order for each; the event may be kept.
 	Event func(e *event.Event) error
+	// Clock is told the virtual time before each event.
+	Clock func(now Time)
 	// Invoke and Return take the operations of clients, in order of time. Invoked
 	// with no Return: the run ended with an error before.
 	Invoke, Return func(op Operation) error
