@@ -16,14 +16,14 @@ build: ## Build the commands into bin/
 
 check: build ## Check models, bugs and recorded runs, and smoke the hot paths: under 3 minutes
 	bin/quorate check
-	bin/quorate bugs -verify
-	bin/quorate trace check traces/recorded
+	bin/quorate bugs
+	bin/quorate trace check -hidden 0 traces/recorded
 	bin/quorate history check traces/recorded
 	go test -run '^$$' -bench '$(SMOKE)' -benchtime 0.5s ./bench
 
 check-deep: build ## As check, with the large models, more simulated runs, and fuzzing
 	bin/quorate check -deep
-	bin/quorate bugs -verify
+	bin/quorate bugs
 	rm -rf out/deep
 	bin/tracegen -sim -seeds 1-1000 -out out/deep
 	bin/quorate trace check -hidden 0 out/deep
