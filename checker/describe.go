@@ -37,6 +37,9 @@ func describe[R, M, G comparable](sys System[R, M, G], processes []*R, network [
 		list = append(list, Field{"ghost." + f.Path, f.Value})
 	}
 	for b := 1; b < len(info.Budgets); b++ {
+		if info.Budgets[b].Limit == 0 {
+			continue // the model does not have these steps
+		}
 		list = append(list, Field{
 			"budget." + info.Budgets[b].Name,
 			fmt.Sprintf("%d of %d", spent(Budget(b)), info.Budgets[b].Limit),

@@ -32,8 +32,6 @@ func TestTraceInWords(t *testing.T) {
          network.ping A->B 7: in flight
          ghost.highest: [0 0 0]
          budget.forget: 0 of 1
-         budget.lose: 0 of 0
-         budget.double: 0 of 0
 `, before)
 	steps, counts, found := strings.Cut(rest, "\n\n")
 	require.True(t, found)

@@ -138,7 +138,7 @@ func showBug(cmd *cobra.Command, id string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s: %s\nSource: %s\n\n%s\n\n", mu.ID, mu.Title, mu.Source, mu.Story)
+	fmt.Fprintf(out, "%s: %s\nSource: %s\n\n%s\n\n", mu.ID, mu.Title, mu.Source, wrapped(mu.Story))
 	b, res, err := try(mu, checker.Options{Context: cmd.Context()})
 	if err != nil {
 		return err

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/spec"
 )
 
 // report is a result as JSON: what was explored, and what came of it.
@@ -26,9 +28,33 @@ func writeResult(w io.Writer, e *entry, v Variant, r *checker.Result, asJSON boo
 	case v.Mutation != "" && v.DropGuard != "":
 		fmt.Fprintf(w, "with mutation %s and without guard %s, ", v.Mutation, v.DropGuard)
 	case v.Mutation != "":
+		if mu, ok := spec.MutationNamed(v.Mutation); ok {
+			fmt.Fprintf(w, "%s: %s\n%s\n\n", mu.ID, mu.Title, wrapped(mu.Story))
+		}
 		fmt.Fprintf(w, "with mutation %s, ", v.Mutation)
 	case v.DropGuard != "":
 		fmt.Fprintf(w, "without guard %s, ", v.DropGuard)
 	}
 	return r.WriteText(w)
+}
+
+// wrapped breaks a text into lines that fit a terminal.
+func wrapped(text string) string {
+	const width = 88
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case column == 0:
+		case column+1+len(word) > width:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String()
 }
