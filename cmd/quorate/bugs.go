@@ -39,8 +39,11 @@ explore the smallest model that catches it: by which property, in how many steps
 of the shortest counterexample, and where the counterexample leaves the clean
 protocol. Exits with 1 if a bug goes unnoticed.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listBugs(cmd, &f, modules) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.profiled(func() error { return listBugs(cmd, &f, modules) })
+		},
 	}
+	f.profile.register(cmd)
 	flags := cmd.Flags()
 	flags.IntVar(&f.workers, "workers", 0, "goroutines that expand states (default: one for each core)")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each bug")

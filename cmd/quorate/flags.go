@@ -17,7 +17,7 @@ type runFlags struct {
 	exact     bool
 	progress  bool
 	json      bool
-	profile   string
+	profile   profileFlag
 	mutate    string
 	dropGuard string
 }
@@ -30,7 +30,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.exact, "exact", false, "compare whole states, not fingerprints")
 	flags.BoolVar(&f.progress, "progress", false, "report progress every second on standard error")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each model")
-	flags.StringVar(&f.profile, "profile", "", "write a profile of the run to the working directory: cpu, mem, mutex, block, trace")
+	f.profile.register(cmd)
 	f.registerVariant(cmd)
 }
 
@@ -53,17 +53,26 @@ func (f *runFlags) options(cmd *cobra.Command) checker.Options {
 }
 
 // profiled runs work under the profile that was asked for.
-func (f *runFlags) profiled(work func() error) error {
+func (f *runFlags) profiled(work func() error) error { return f.profile.run(work) }
+
+// profileFlag is the profile that a command writes of itself.
+type profileFlag struct{ mode string }
+
+func (p *profileFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.mode, "profile", "", "write a profile of the run to the working directory: cpu, mem, mutex, block, trace")
+}
+
+func (p *profileFlag) run(work func() error) error {
 	modes := map[string]func(*profile.Profile){
 		"cpu": profile.CPUProfile, "mem": profile.MemProfile, "mutex": profile.MutexProfile,
 		"block": profile.BlockProfile, "trace": profile.TraceProfile,
 	}
-	if f.profile == "" {
+	if p.mode == "" {
 		return work()
 	}
-	mode, ok := modes[f.profile]
+	mode, ok := modes[p.mode]
 	if !ok {
-		return fmt.Errorf("unknown profile %q; known: cpu, mem, mutex, block, trace", f.profile)
+		return fmt.Errorf("unknown profile %q; known: cpu, mem, mutex, block, trace", p.mode)
 	}
 	defer profile.Start(mode, profile.ProfilePath("."), profile.NoShutdownHook, profile.Quiet).Stop()
 	return work()

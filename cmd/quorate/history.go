@@ -26,6 +26,7 @@ func newHistoryCommand() *cobra.Command {
 
 func newHistoryCheck() *cobra.Command {
 	var c historyCheck
+	var prof profileFlag
 	cmd := &cobra.Command{
 		Use:   "check DIR|FILE...",
 		Short: "Say whether what the clients of runs saw is linearizable",
@@ -37,8 +38,9 @@ is exact, and the verdict is its. The second (porcupine) knows of no offset, and
 searches for an order of the register that holds the value of the last record; it
 is a second opinion, on the beginning of a history that is longer than its limit.
 
-The files do not hold the committed log. An acknowledged append that is lost shows
-only if a client saw the log without it, or another record at its offset.
+The committed log at the end of the run is taken from committed.ndjson(.zst) beside
+the history. Without that file an acknowledged append that is lost shows only if a
+client saw the log without it, or another record at its offset.
 
 Exit codes: 0 all linearizable, 1 one is not, 2 malformed input, 3 undecided. The
 second opinion alone, if undecided, does not make it 3.`,
@@ -49,9 +51,10 @@ second opinion alone, if undecided, does not make it 3.`,
 				return err
 			}
 			c.out = cmd.OutOrStdout()
-			return c.run(list)
+			return prof.run(func() error { return c.run(list) })
 		},
 	}
+	prof.register(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print a line of JSON for each run")
 	f.StringVar(&c.pictures, "picture", "", "a directory for porcupine's pages, one for each run that is not linearizable")

@@ -27,6 +27,7 @@ func newTraceCheck() *cobra.Command {
 	var opt traces.Options
 	var asJSON, invariants bool
 	var runFile string
+	var prof profileFlag
 	cmd := &cobra.Command{
 		Use:   "check DIR|FILE...",
 		Short: "Say whether recorded runs are behaviours of the specification",
@@ -51,9 +52,10 @@ was used up before an answer.`,
 					return err
 				}
 			}
-			return checkTraces(cmd.OutOrStdout(), recordings, run, opt, asJSON)
+			return prof.run(func() error { return checkTraces(cmd.OutOrStdout(), recordings, run, opt, asJSON) })
 		},
 	}
+	prof.register(cmd)
 	f := cmd.Flags()
 	f.IntVar(&opt.Hidden, "hidden", 0, "how many hidden steps there may be between two events of a node")
 	f.BoolVar(&asJSON, "json", false, "print a line of JSON for each run")

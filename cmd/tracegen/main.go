@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/pkg/profile"
 )
 
 // Exit codes.
@@ -48,18 +50,19 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("tracegen", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	out := flags.String("out", "", "directory for the runs (required)")
+	prof := flags.Bool("profile", false, "write a CPU profile of this process to the directory of the runs")
 	var all []mode
 	for _, add := range modes {
 		all = append(all, add(flags))
 	}
-	code, err := dispatch(flags, all, args, out, stdout, stderr)
+	code, err := dispatch(flags, all, args, out, prof, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "tracegen: %v\n", err)
 	}
 	return code
 }
 
-func dispatch(flags *flag.FlagSet, all []mode, args []string, out *string, stdout, stderr io.Writer) (int, error) {
+func dispatch(flags *flag.FlagSet, all []mode, args []string, out *string, prof *bool, stdout, stderr io.Writer) (int, error) {
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return exitOK, nil
@@ -84,6 +87,9 @@ func dispatch(flags *flag.FlagSet, all []mode, args []string, out *string, stdou
 	}
 	if err := os.MkdirAll(*out, 0o755); err != nil {
 		return exitUsage, err
+	}
+	if *prof {
+		defer profile.Start(profile.CPUProfile, profile.ProfilePath(*out), profile.NoShutdownHook, profile.Quiet).Stop()
 	}
 	code, err := asked.run(*out, stdout, stderr)
 	if err != nil {
