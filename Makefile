@@ -6,7 +6,7 @@ RACED    := ./checker/... ./impl/core/... ./impl/node/... ./impl/wire/... ./trac
 MODULES  := $(dir $(shell find . -name go.mod -not -path './tools/*' -not -path './out/*'))
 
 .DEFAULT_GOAL := help
-.PHONY: help build check check-deep test race bench trace lint gofmt vet staticcheck govulncheck fuzz clean
+.PHONY: help build check check-deep test race bench trace defects lint gofmt vet staticcheck govulncheck fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ trace: build ## Record fresh runs, simulated and of real processes, and check th
 	bin/quorate trace check out/real
 	bin/quorate history check out/sim
 	bin/quorate history check out/real
+
+defects: build ## Leave out each flush and break each rule of the core: which check notices
+	bin/quorate defects
 
 lint: gofmt vet staticcheck govulncheck ## Run gofmt, go vet, staticcheck and govulncheck
 

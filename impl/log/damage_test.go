@@ -224,3 +224,42 @@ func overwrite(t testing.TB, d *fs.Double, name string, at int64, patch []byte, 
 		require.NoError(t, f.Truncate(at+int64(len(patch))))
 	}
 }
+
+// TestDecayWhileOpen flips bits of every byte of the segments of an open log: what
+// is read is what was written, or an error that names the file. The epoch of a batch
+// is outside its checksum, so no follower could tell.
+func TestDecayWhileOpen(t *testing.T) {
+	clean, _ := flushedLog(t, exact)
+	all, err := files(clean, testDir)
+	require.NoError(t, err)
+	read := func(l *Log) ([]byte, error) {
+		var span Span
+		var whole []byte
+		for at := int64(0); at < l.EndOffset(); at = span.End {
+			if err := l.Read(&span, at, 1<<20, l.EndOffset()); err != nil {
+				return whole, err
+			}
+			whole = append(whole, span.Bytes...)
+		}
+		return whole, nil
+	}
+	for name, content := range all {
+		if !strings.HasSuffix(name, ".log") {
+			continue
+		}
+		for at := range content {
+			d := clean.Crash(fs.KeepNone)
+			l, _, err := Open(d, testDir, exact)
+			require.NoError(t, err)
+			want, err := read(l)
+			require.NoError(t, err)
+			require.NoError(t, d.Flip(testDir+"/"+name, int64(at), byte(1)<<(at%8)))
+			got, err := read(l)
+			if err == nil {
+				require.Equal(t, want, got, "%s at %d", name, at)
+				continue
+			}
+			require.ErrorContains(t, err, name, "%s at %d", name, at)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package log
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/quorate/quorate/traces/event"
 )
@@ -63,8 +64,20 @@ func (l *Log) read(span *Span, from int64, maxBytes int, upTo int64) (corrupt, e
 		return fmt.Errorf("read %s at %d: %w", seg.name, pos, err), nil
 	}
 	it := NewBatchesAt(span.Bytes, span.Base, 0)
+	epochs := l.epochsFrom(span.Base)
 	for it.Next() {
-		span.Runs = appendRun(span.Runs, it.Batch().Run())
+		b := it.Batch()
+		run := b.Run()
+		for len(epochs) > 1 && epochs[1].StartOffset <= b.Base {
+			epochs = epochs[1:]
+		}
+		// The epoch of a batch is outside its checksum: a follower could not tell that
+		// it is not what was written.
+		if len(epochs) == 0 || run.Epoch != epochs[0].Epoch {
+			reason := fmt.Sprintf("the batch is of epoch %d, and was not when it was written", run.Epoch)
+			return &CorruptError{File: seg.name, Pos: pos + int64(it.pos-len(b.Bytes)), Offset: b.Base, Reason: reason}, nil
+		}
+		span.Runs = appendRun(span.Runs, run)
 	}
 	if it.err != nil || it.next != span.End {
 		reason := "batches do not end as they did when they were written"
@@ -74,6 +87,12 @@ func (l *Log) read(span *Span, from int64, maxBytes int, upTo int64) (corrupt, e
 		return &CorruptError{File: seg.name, Pos: pos + int64(it.pos), Offset: it.next, Reason: reason}, nil
 	}
 	return nil, nil
+}
+
+// epochsFrom is the part of the epoch cache from the epoch of an offset on.
+func (l *Log) epochsFrom(offset int64) []EpochStart {
+	next := sort.Search(len(l.epochs), func(i int) bool { return l.epochs[i].StartOffset > offset })
+	return l.epochs[max(0, next-1):]
 }
 
 // lastToRead returns the last batch of the segment to read after batch first,
