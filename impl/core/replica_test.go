@@ -211,7 +211,6 @@ func TestClusterSurvivesChaos(t *testing.T) {
 // The same inputs give the same effects, byte by byte.
 func TestStepIsAFunction(t *testing.T) {
 	c := newCluster(t, 3, 0, 11, nil)
-	n := c.nodes[0]
 	for _, m := range c.nodes { // from before the first input
 		m.dump = &strings.Builder{}
 	}
@@ -223,7 +222,7 @@ func TestStepIsAFunction(t *testing.T) {
 	}
 	c.step(c.leader(), Input{Kind: InputResign})
 	c.settle()
-	for _, n = range c.nodes {
+	for _, n := range c.nodes {
 		var out Effects
 		again := &strings.Builder{}
 		r, err := New(n.cfg, DiskState{}, 0, &out)
