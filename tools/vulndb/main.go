@@ -110,7 +110,7 @@ func run(from, out string) error {
 			return err
 		}
 	}
-	fmt.Printf("vulndb: %d reports, the newest of %s\n", len(files), newest.Format(time.DateOnly))
+	fmt.Printf("vulndb: %d reports, of %s\n", len(files), filepath.Base(from))
 	return nil
 }
 
