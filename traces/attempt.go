@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/spec"
 	"github.com/quorate/quorate/traces/event"
 )
@@ -17,7 +18,8 @@ type outcome struct {
 	// in progress.
 	sentRead, read int64
 	mute           bool
-	hidden         []hiddenStep // before it
+	reached        checker.Props // what the action itself noted
+	hidden         []hiddenStep  // before it
 }
 
 // apply finds the ways in which event e of node n may be a step from base, and
@@ -169,7 +171,7 @@ func (v *validator) attemptWith(w *world, n int, base *spec.Replica, a spec.Acti
 		c.n++
 		return
 	}
-	v.stats.Reached |= v.ctx.Reached
+	o.reached = v.ctx.Reached
 	o.read = w.reading[n]
 	if a == spec.ActionStartRead {
 		o.read = e.Args.Read
@@ -357,7 +359,6 @@ func (v *validator) restart(w *world, n int, base *spec.Replica, e *event.Event,
 		if !v.ctx.Take(spec.ActionCrash, &down, nil, spec.Args{Keep: k}, &v.outbox) {
 			continue
 		}
-		v.stats.Reached |= v.ctx.Reached
 		try := comparison{verbose: c.verbose, n: before}
 		v.revive(&try, w, n, &down, &down, e)
 		if try.n > before && try.n < least.n {

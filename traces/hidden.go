@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/spec"
 	"github.com/quorate/quorate/traces/event"
 )
@@ -13,6 +14,8 @@ type hiddenStep struct {
 	action spec.ActionID
 	recv   *messageID // the message that it handled
 	after  spec.Replica
+	// reached is what the action itself noted.
+	reached checker.Props
 }
 
 // search looks for hidden steps of node n after which goal holds, fewest first.
@@ -43,7 +46,7 @@ func (v *validator) search(w *world, n, budget int, e *event.Event, goal func(r 
 						return
 					}
 				}
-				steps := append(slices.Clip(slices.Clone(s.steps)), hiddenStep{a, recv, *after})
+				steps := append(slices.Clip(slices.Clone(s.steps)), hiddenStep{a, recv, *after, v.ctx.Reached})
 				at := &steps[len(steps)-1].after
 				seen = append(seen, at)
 				next = append(next, state{at, steps})
@@ -213,6 +216,7 @@ func (v *validator) sendOf(w *world, s, n int, r *spec.Replica, steps []hiddenSt
 	if !v.ctx.Take(step.action, &step.after, m, args, &v.outbox) || len(v.outbox.Messages()) == 0 {
 		return step, nil
 	}
+	step.reached = v.ctx.Reached
 	l := &letter{msg: v.outbox.Messages()[0], inc: v.nodes[n].inc, by: past{node: v.who.ids[s], action: "hidden " + step.action.String()}}
 	if l.msg.Read != 0 {
 		l.read = read

@@ -34,7 +34,8 @@ type Stats struct {
 	// Invariants are the properties that were checked, at Cuts cuts.
 	Invariants []string `json:"invariants,omitempty"`
 	Cuts       int64    `json:"cuts"`
-	// Reached and NotReached are the sometimes properties of the specification.
+	// Reached and NotReached are the sometimes properties of the specification, by
+	// the explanation with the fewest hidden steps.
 	Reached    []string `json:"reached"`
 	NotReached []string `json:"not_reached"`
 	// NotTaken are the actions of the specification that no event is.
@@ -51,7 +52,6 @@ type counters struct {
 	Copies         int
 	MaxWorlds      int
 	Checked        int64
-	Reached        checker.Props
 	tolerated      map[Tolerated]int
 }
 
@@ -82,6 +82,7 @@ func (v *validator) summary() Stats {
 	s := Stats{
 		Nodes: v.who.ids, Events: c.Events, Actions: map[string]int{}, Crashes: c.Crashes, Sent: c.Sent, Received: c.Received,
 		Worlds: c.MaxWorlds, Cuts: c.Checked, Tolerated: c.tolerated, Lost: c.Lost, Copies: c.Copies, Hidden: map[string]int{},
+		Reached: []string{}, NotReached: []string{}, NotTaken: []string{},
 	}
 	for name, n := range c.byName {
 		if name == "" {
@@ -123,7 +124,7 @@ func (v *validator) summary() Stats {
 		}
 	}
 	for i, p := range spec.Properties {
-		switch reached := c.Reached>>i&1 == 1; {
+		switch reached := least.reached>>i&1 == 1; {
 		case p.Kind != checker.Sometimes:
 			if !v.opt.NoInvariants {
 				s.Invariants = append(s.Invariants, p.Name)

@@ -480,7 +480,7 @@ func (v *validator) join(list []*world, w *world) []*world {
 	for _, o := range list {
 		if v.sameWorld(o, w) {
 			if sum(o.hidden[:]) > sum(w.hidden[:]) {
-				o.hidden = w.hidden
+				o.hidden, o.reached = w.hidden, w.reached
 			}
 			return list
 		}
@@ -541,6 +541,7 @@ func (v *validator) commit(w *world, n int, o *outcome, e *event.Event) checker.
 		}
 	}
 	w.mute[n], w.reading[n] = o.mute, o.read
+	w.reached |= o.reached
 	if o.mute {
 		v.tolerate(DiedBeforeSending)
 	}
@@ -604,6 +605,7 @@ func sendsOnly(a spec.ActionID) bool {
 func (v *validator) walk(w *world, n int, steps []hiddenStep) checker.Props {
 	for i := range steps {
 		w.hidden[steps[i].action]++
+		w.reached |= steps[i].reached
 		if bad := v.move(w, n, steps[i].action, &steps[i].after); bad != 0 {
 			return bad
 		}

@@ -82,6 +82,7 @@ type world struct {
 	bag     map[messageID]*letter
 	digests map[digestKey]uint64
 	hidden  [spec.NumReplicaActions]int32
+	reached checker.Props // the sometimes properties reached so far
 	bad     checker.Props // why the world ended
 }
 
@@ -132,6 +133,7 @@ func sameReplica(a, b *spec.Replica) bool {
 func (v *validator) move(w *world, n int, a spec.ActionID, next *spec.Replica) checker.Props {
 	old := w.replicas[n]
 	w.replicas[n] = *next
+	w.reached |= spec.ReachStep(a, &old, &w.replicas[n])
 	if v.opt.NoInvariants {
 		return 0
 	}
