@@ -9,7 +9,7 @@ import (
 // result puts together what the workers counted, and rebuilds counterexamples.
 func (s *search[S]) result() (*Result, error) {
 	r := &Result{
-		Spec: s.info.Name, Status: Holds, LimitedBy: s.limitedBy, Partial: s.partial,
+		Spec: s.info.Name, Legend: s.info.Legend, Status: Holds, LimitedBy: s.limitedBy, Partial: s.partial,
 		Initial: s.initial, Depth: s.depth, Widest: s.widest, Workers: len(s.workers),
 	}
 	var bitten [boundBits]uint64

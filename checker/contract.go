@@ -72,6 +72,8 @@ type Info struct {
 	// FormatStep prints a step as a reader of the protocol would say it, without
 	// the process; nil prints the name of the action and the packed parameters.
 	FormatStep func(process int, i Instance) string
+	// Legend explains, in a sentence, notation that descriptions use.
+	Legend string
 }
 
 // Constant is a parameter of a model and its value.

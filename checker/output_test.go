@@ -22,16 +22,14 @@ func TestTraceInWords(t *testing.T) {
 	require.True(t, found, text)
 	assert.Equal(t, `relay: violated
 
+  counterexample to AnswersBounded, 2 steps
+
     0  initial state
-         A.seq: 0
-         A.waiting: 0
-         A.heard: [0 0 0]
-         B.seq: 0
-         B.waiting: 0
-         B.heard: [0 0 0]
-         network.ping A->B 7: in flight
-         ghost.highest: [0 0 0]
-         budget.forget: 0 of 1
+         A: seq 0, waiting 0, heard [0 0 0]
+         B: seq 0, waiting 0, heard [0 0 0]
+         network: ping A->B 7 in flight
+         ghost: highest [0 0 0]
+         budget: forget 0 of 1
 `, before)
 	steps, counts, found := strings.Cut(rest, "\n\n")
 	require.True(t, found)
@@ -42,10 +40,25 @@ func TestTraceInWords(t *testing.T) {
     2  B: Forget(0)
          B.heard: [7 0 0] -> [0 0 0]
          budget.forget: 0 of 1 -> 1 of 1
-  violates AnswersBounded (always): no more answers than are asked for`, steps)
-	assert.Regexp(t, `(?m)^    forget +budget +1 +\d+$`, counts)
+       then
+         A: seq 0, waiting 0, heard [0 0 0]
+         B: seq 0, waiting 0, heard [0 0 0]
+         network: pong B->A 7 in flight
+         ghost: highest [0 0 0]
+         budget: forget 1 of 1`, steps)
+	assert.Regexp(t, `(?m)^  violates AnswersBounded \(always\): no more answers than are asked for$`, counts)
+	assert.Regexp(t, `(?m)^    messages +in flight +1 +\d+$`, counts)
 	assert.Regexp(t, `(?m)^    AnswersBounded +always +violated$`, counts)
-	assert.Regexp(t, `(?m)^    Lose +0 +never taken$`, counts)
+	assert.NotContains(t, counts, "Lose", "beside a counterexample only what was taken")
+
+	// A run that holds says what was not covered too.
+	held := &relay{processes: 2, inFlight: 1, maxSeq: 1, budgets: [4]uint8{0, 1, 0, 0}}
+	r, err = Run(Interned(held), Options{Workers: 1})
+	require.NoError(t, err)
+	b.Reset()
+	require.NoError(t, r.WriteText(&b))
+	assert.Regexp(t, `(?m)^    forget +budget +1 +\d+$`, b.String())
+	assert.Regexp(t, `(?m)^    Lose +0 +never taken$`, b.String())
 }
 
 func TestResultAsJSON(t *testing.T) {

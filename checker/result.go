@@ -33,6 +33,7 @@ func (s Status) ExitCode() int {
 // same whatever the number of workers, unless Partial is set.
 type Result struct {
 	Spec   string `json:"spec"`
+	Legend string `json:"legend,omitempty"`
 	Status Status `json:"status"`
 	// LimitedBy says what ended the run if Status is Limit.
 	LimitedBy string `json:"limited_by,omitempty"`

@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -12,10 +13,20 @@ import (
 func (r *Result) WriteText(w io.Writer) error {
 	p := &printer{w: w}
 	p.line("%s: %s%s", r.Spec, r.Status, r.reason())
-	for _, v := range r.Violations {
+	for i, v := range r.Violations {
+		p.line("")
+		if i > 0 && v.Restates != "" {
+			p.line("  also violates %s, after %d steps, which restates the guard %s", v.Property, len(v.Trace)-1, v.Restates)
+			continue
+		}
+		p.line("  counterexample to %s, %d steps%s", v.Property, len(v.Trace)-1, prefixed("; it restates the guard ", v.Restates))
+		if r.Legend != "" {
+			p.line("  (%s)", r.Legend)
+		}
 		p.line("")
 		p.trace(v.Trace)
-		p.line("  violates %s (%s)%s%s", v.Property, v.Kind, prefixed(": ", v.Doc), prefixed("; restates the guard ", v.Restates))
+		p.line("")
+		p.line("  violates %s (%s)%s", v.Property, v.Kind, prefixed(": ", v.Doc))
 	}
 	if len(r.Witness) > 0 {
 		p.line("")
@@ -69,9 +80,7 @@ func (p *printer) trace(trace []TraceStep) {
 	for n, s := range trace {
 		if n == 0 {
 			p.line("  %3d  %s", n, s.Step)
-			for _, f := range s.Fields {
-				p.line("         %s: %s", f.Path, f.Value)
-			}
+			p.whole(s.Fields)
 			continue
 		}
 		p.line("  %3d  %s: %s%s", n, s.Actor, s.Step, prefixed("  <- ", s.Message))
@@ -86,6 +95,31 @@ func (p *printer) trace(trace []TraceStep) {
 			p.line("         %s", c)
 		}
 	}
+	if last := len(trace) - 1; last > 0 {
+		p.line("       then")
+		p.whole(trace[last].Fields)
+	}
+}
+
+// whole writes a state, a line for each of its parts.
+func (p *printer) whole(fields []Field) {
+	for i := 0; i < len(fields); {
+		part, _, _ := strings.Cut(fields[i].Path, ".")
+		var texts []string
+		for ; i < len(fields); i++ {
+			of, name, ok := strings.Cut(fields[i].Path, ".")
+			if of != part {
+				break
+			}
+			switch {
+			case !ok:
+				texts = append(texts, fields[i].Value)
+			case fields[i].Value != "":
+				texts = append(texts, name+" "+fields[i].Value)
+			}
+		}
+		p.line("         %s: %s", part, strings.Join(texts, ", "))
+	}
 }
 
 func (p *printer) counts(r *Result) {
@@ -98,12 +132,17 @@ func (p *printer) counts(r *Result) {
 	if r.Stuck > 0 || r.Stopped > 0 {
 		p.line("  without a step: %s stuck, %s at a bound", thousands(r.Stuck), thousands(r.Stopped))
 	}
-	p.table("properties", len(r.Properties), func(i int) string {
-		c := r.Properties[i]
+	// Beside a behaviour only what bears on it.
+	brief := len(r.Violations)+len(r.Witness) > 0
+	properties := slices.DeleteFunc(slices.Clone(r.Properties), func(c PropertyResult) bool { return brief && c.Verdict != "violated" })
+	actions := slices.DeleteFunc(slices.Clone(r.Actions), func(a ActionCount) bool { return brief && a.Fired+a.Within == 0 })
+	bounds := slices.DeleteFunc(slices.Clone(r.Bounds), func(b BoundCount) bool { return brief && b.States == 0 })
+	p.table("properties", len(properties), func(i int) string {
+		c := properties[i]
 		return c.Name + "\t" + c.Kind + "\t" + c.Verdict + prefixed("\trestates ", c.Restates)
 	})
-	p.table("actions", len(r.Actions), func(i int) string {
-		a := r.Actions[i]
+	p.table("actions", len(actions), func(i int) string {
+		a := actions[i]
 		row := a.Name + "\t" + thousands(a.Fired)
 		if a.Within > 0 {
 			row += "\twithin steps " + thousands(a.Within)
@@ -112,8 +151,8 @@ func (p *printer) counts(r *Result) {
 		}
 		return row
 	})
-	p.table("bounds, and in how many states they were met", len(r.Bounds), func(i int) string {
-		b := r.Bounds[i]
+	p.table("bounds, and in how many states they were met", len(bounds), func(i int) string {
+		b := bounds[i]
 		limit := "-"
 		if b.Kind != "bound" {
 			limit = fmt.Sprint(b.Limit)

@@ -174,27 +174,59 @@ func (s *System) DescribeGhost(g *Ghost) []checker.Field {
 	}
 }
 
+// ReplicaView is a replica as a predicate of find sees it.
+type ReplicaView struct {
+	ID         string `expr:"id"`
+	Role       string `expr:"role"`
+	Epoch      int    `expr:"epoch"`
+	Leader     string `expr:"leader"` // empty if none
+	Voted      string `expr:"voted"`
+	HW         int    `expr:"hw"`  // -1 if unknown
+	End        int    `expr:"end"` // log end offset
+	LastEpoch  int    `expr:"lastEpoch"`
+	Flushed    int    `expr:"flushed"`
+	EpochStart int    `expr:"epochStart"`
+	Reading    bool   `expr:"reading"`
+	Log        string `expr:"log"`
+}
+
+// MessageView is a message in flight as a predicate of find sees it.
+type MessageView struct {
+	Kind      string `expr:"kind"`
+	Response  bool   `expr:"response"`
+	From      string `expr:"from"`
+	To        string `expr:"to"`
+	Epoch     int    `expr:"epoch"`
+	Error     string `expr:"error"`
+	PreVote   bool   `expr:"preVote"`
+	Granted   bool   `expr:"granted"`
+	Offset    int    `expr:"offset"`
+	Diverging bool   `expr:"diverging"`
+	Records   int    `expr:"records"`
+	Late      bool   `expr:"late"`
+}
+
 // Env implements checker.System: what a predicate of find may ask.
 //
 //	any(replicas, .role == "Leader" && .hw > 1)
 //	count(replicas, .role == "Candidate") > 1
 //	any(messages, .kind == "Fetch" && .diverging)
 func (s *System) Env(replicas []*Replica, network []*Msg, g *Ghost) map[string]any {
-	rs := make([]any, 0, len(replicas))
+	rs := make([]ReplicaView, 0, len(replicas))
 	for _, r := range replicas {
-		rs = append(rs, map[string]any{
-			"id": r.ID.String(), "role": r.Role.String(), "epoch": int(r.Election.Epoch),
-			"leader": name(r.Election.Leader), "voted": name(r.Election.Voted),
-			"hw": int(r.HighWatermark), "end": int(r.Log.End()), "lastEpoch": int(r.Log.LastEpoch()),
-			"flushed": int(r.FlushedEnd()), "epochStart": int(r.EpochStart), "reading": r.Reading, "log": r.Log.String(),
+		rs = append(rs, ReplicaView{
+			ID: r.ID.String(), Role: r.Role.String(), Epoch: int(r.Election.Epoch),
+			Leader: name(r.Election.Leader), Voted: name(r.Election.Voted),
+			HW: int(r.HighWatermark), End: int(r.Log.End()), LastEpoch: int(r.Log.LastEpoch()),
+			Flushed: int(r.FlushedEnd()), EpochStart: int(r.EpochStart), Reading: r.Reading, Log: r.Log.String(),
 		})
 	}
-	ms := make([]any, 0, len(network))
+	ms := make([]MessageView, 0, len(network))
 	for _, m := range network {
-		ms = append(ms, map[string]any{
-			"kind": m.Kind.String(), "response": m.Response, "from": m.Src.String(), "to": m.Dst.String(), "epoch": int(m.Epoch),
-			"error": m.Error.String(), "preVote": m.PreVote, "granted": m.Granted, "offset": int(m.Offset),
-			"diverging": m.Diverging, "records": int(m.Records.End()), "late": m.Late,
+		ms = append(ms, MessageView{
+			Kind: m.Kind.String(), Response: m.Response, From: m.Src.String(), To: m.Dst.String(), Epoch: int(m.Epoch),
+			Error: m.Error.String(), PreVote: m.PreVote, Granted: m.Granted, Offset: int(m.Offset),
+			Diverging: m.Diverging, Records: int(m.Records.End()), Late: m.Late,
 		})
 	}
 	return map[string]any{"replicas": rs, "messages": ms, "exposed": int(g.Exposed.End()), "chosen": int(g.Chosen.End())}

@@ -12,7 +12,8 @@ type Mutation struct {
 	// Model is the smallest model that catches it, Property what does. A
 	// Sometimes property catches by never being reached.
 	Model, Property string
-	// Steps is the length of the shortest counterexample, pinned.
+	// Steps is the length of the shortest counterexample, pinned; 0 if a Sometimes
+	// property catches.
 	Steps int
 	// Action is where the behaviour first leaves the clean protocol: refused by
 	// Guard, or, if Guard is NoGuard, with another effect.
@@ -27,11 +28,11 @@ var Mutations = []Mutation{
 		Source: "KAFKA-12619; known also as figure 8 with an off-by-one",
 		Story: "A leads an epoch and writes a record that nobody else gets. C leads the next one and writes its LeaderChange at the same offset, alone. " +
 			"A leads again, copies its old record to B, and takes the copy for a commit, although its own LeaderChange has not been replicated. " +
-			"C, whose last epoch is higher than B's, wins with B's vote and overwrites the record that clients have seen.",
+			"C, whose last epoch is higher than B's, wins with B's vote and overwrites the record that was exposed.",
 		Override: func(r *Rules) {
 			r.MayExpose = func(r *Replica, hw Offset) bool { return hw >= r.EpochStart }
 		},
-		Model: "figure8", Property: "CommittedStable", Action: ActionHandleFetchRequest,
+		Model: "figure8", Property: "CommittedStable", Steps: 22, Action: ActionHandleFetchRequest,
 	},
 	{
 		ID: "figure-8", Title: "the high watermark moves to whatever a majority has flushed",
@@ -40,7 +41,7 @@ var Mutations = []Mutation{
 		Override: func(r *Rules) {
 			r.MayExpose = func(*Replica, Offset) bool { return true }
 		},
-		Model: "figure8", Property: "CommittedStable", Action: ActionHandleFetchRequest,
+		Model: "figure8", Property: "CommittedStable", Steps: 22, Action: ActionHandleFetchRequest,
 	},
 	{
 		ID: "KAFKA-12619-over-strict", Title: "the high watermark must pass the record after LeaderChange",
@@ -74,7 +75,7 @@ var Mutations = []Mutation{
 				return role
 			}
 		},
-		Model: "leader-restart", Property: "LogMatching", Action: ActionRestart,
+		Model: "leader-restart", Property: "LogMatching", Steps: 14, Action: ActionRestart,
 	},
 	{
 		ID: "KAFKA-10661", Title: "a leader that restarts forgets that it led, and votes again in its epoch",
@@ -91,7 +92,7 @@ var Mutations = []Mutation{
 				return role
 			}
 		},
-		Model: "vote-restart", Property: "ElectionSafety", Action: ActionRestart,
+		Model: "vote-restart", Property: "ElectionSafety", Steps: 12, Action: ActionRestart,
 	},
 	{
 		ID: "vote-forgotten", Title: "a vote is not persisted before it is answered",
@@ -106,7 +107,7 @@ var Mutations = []Mutation{
 				return e
 			}
 		},
-		Model: "vote-restart", Property: "ElectionSafety", Action: ActionHandleVoteRequest,
+		Model: "vote-restart", Property: "ElectionSafety", Steps: 12, Action: ActionHandleVoteRequest,
 	},
 	{
 		ID: "epoch-not-persisted", Title: "a leader writes before its epoch is persisted",
@@ -120,7 +121,7 @@ var Mutations = []Mutation{
 				return r.Election
 			}
 		},
-		Model: "vote-restart", Property: "ElectionSafety", Action: ActionBecomeCandidate,
+		Model: "vote-restart", Property: "ElectionSafety", Steps: 12, Action: ActionBecomeCandidate,
 	},
 	{
 		ID: "KAFKA-10533", Title: "a follower acknowledges what it has not flushed",
@@ -129,7 +130,7 @@ var Mutations = []Mutation{
 		Override: func(r *Rules) {
 			r.MayAcknowledge = func(*Replica) bool { return true }
 		},
-		Model: "flush", Property: "CommittedStable", Action: ActionSendFetch, Guard: LogFlushed,
+		Model: "flush", Property: "CommittedStable", Steps: 12, Action: ActionSendFetch, Guard: LogFlushed,
 	},
 	{
 		ID: "candidate-claims-unflushed", Title: "a candidate asks for votes for records that it has not flushed",
@@ -139,7 +140,7 @@ var Mutations = []Mutation{
 		Override: func(r *Rules) {
 			r.MayClaim = func(*Replica) bool { return true }
 		},
-		Model: "flush", Property: "LeaderCompleteness", Action: ActionSendVoteRequest, Guard: LogFlushed,
+		Model: "flush", Property: "LeaderCompleteness", Steps: 15, Action: ActionSendVoteRequest, Guard: LogFlushed,
 	},
 	{
 		ID: "leader-counts-unflushed", Title: "a leader counts its own log beyond what it has flushed",
@@ -148,7 +149,7 @@ var Mutations = []Mutation{
 		Override: func(r *Rules) {
 			r.OwnEnd = func(r *Replica) Offset { return r.Log.End() }
 		},
-		Model: "flush", Property: "CommittedStable", Action: ActionHandleFetchRequest,
+		Model: "flush", Property: "CommittedStable", Steps: 12, Action: ActionHandleFetchRequest,
 	},
 	{
 		ID: "KAFKA-13141", Title: "the leader counts a fetch that it answers with a divergence",
@@ -157,7 +158,7 @@ var Mutations = []Mutation{
 		Override: func(r *Rules) {
 			r.CountsAsProgress = func(*Replica, *Msg, bool) bool { return true }
 		},
-		Model: "divergence", Property: "CommittedStable", Action: ActionHandleFetchRequest,
+		Model: "divergence", Property: "CommittedStable", Steps: 24, Action: ActionHandleFetchRequest,
 	},
 	{
 		ID: "no-truncation", Title: "a follower that is told it has diverged does not truncate",
@@ -178,7 +179,7 @@ var Mutations = []Mutation{
 			r.MayAcknowledge = func(r *Replica) bool { return r.FlushedEnd() == r.Log.End() }
 			r.MayAppend = func(*Replica) bool { return true }
 		},
-		Model: "truncation-flush", Property: "UniqueEpochOffset", Action: ActionSendFetch, Guard: LogFlushed,
+		Model: "truncation-flush", Property: "UniqueEpochOffset", Steps: 20, Action: ActionSendFetch, Guard: LogFlushed,
 	},
 	{
 		ID: "majority-of-one-less", Title: "a majority is (n-1)/2 voters",
@@ -187,7 +188,7 @@ var Mutations = []Mutation{
 		Override: func(r *Rules) {
 			r.Majority = func(n int) int { return (n - 1) / 2 }
 		},
-		Model: "election", Property: "ElectionSafety", Action: ActionBecomeLeader, Guard: HasMajority,
+		Model: "election", Property: "ElectionSafety", Steps: 4, Action: ActionBecomeLeader, Guard: HasMajority,
 	},
 	{
 		ID: "majority-of-half", Title: "a majority is half of the voters",
@@ -196,7 +197,7 @@ var Mutations = []Mutation{
 		Override: func(r *Rules) {
 			r.Majority = func(n int) int { return (n + 1) / 2 }
 		},
-		Model: "four", Property: "ElectionSafety", Action: ActionBecomeLeader, Guard: HasMajority,
+		Model: "four", Property: "ElectionSafety", Steps: 10, Action: ActionBecomeLeader, Guard: HasMajority,
 	},
 	{
 		ID: "votes-counted-twice", Title: "votes are counted by responses, not by voters",
@@ -216,7 +217,7 @@ var Mutations = []Mutation{
 				}
 			}
 		},
-		Model: "five-votes", Property: "ElectionSafety", Action: ActionHandleVoteResponse,
+		Model: "five-votes", Property: "ElectionSafety", Steps: 15, Action: ActionHandleVoteResponse,
 	},
 	{
 		ID: "late-response", Title: "a fetch response is taken after the follower has become something else",
@@ -228,7 +229,7 @@ var Mutations = []Mutation{
 				return m.Error == NoErrorCode && !m.Diverging && m.Epoch < r.Election.Epoch
 			}
 		},
-		Model: "late-leader", Property: "UniqueEpochOffset", Action: ActionHandleFetchResponse,
+		Model: "late-leader", Property: "UniqueEpochOffset", Steps: 12, Action: ActionHandleFetchResponse,
 	},
 	{
 		ID: "unconfirmed-read", Title: "a read is served without confirming that the leader still leads",
@@ -237,7 +238,7 @@ var Mutations = []Mutation{
 		Override: func(r *Rules) {
 			r.IsConfirmed = func(*Ctx, *Replica) bool { return true }
 		},
-		Model: "reads", Property: "LinearizableRead", Action: ActionServeRead, Guard: ReadConfirmed,
+		Model: "reads", Property: "LinearizableRead", Steps: 31, Action: ActionServeRead, Guard: ReadConfirmed,
 	},
 	{
 		ID: "read-before-commit", Title: "a new leader serves reads before it has committed anything in its epoch",
@@ -246,7 +247,7 @@ var Mutations = []Mutation{
 		Override: func(r *Rules) {
 			r.MayRead = func(*Replica) bool { return true }
 		},
-		Model: "reads", Property: "LinearizableRead", Action: ActionStartRead, Guard: EpochCommitted,
+		Model: "reads", Property: "LinearizableRead", Steps: 23, Action: ActionStartRead, Guard: EpochCommitted,
 	},
 }
 

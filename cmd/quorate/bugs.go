@@ -47,7 +47,7 @@ protocol. Exits with 1 if a bug goes unnoticed.`,
 	flags := cmd.Flags()
 	flags.IntVar(&f.workers, "workers", 0, "goroutines that expand states (default: one for each core)")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each bug")
-	flags.StringSliceVar(&modules, "module", nil, "only bugs of this module; known: election")
+	flags.StringSliceVar(&modules, "module", nil, "only bugs of this module; known: "+moduleElection)
 	cmd.AddCommand(&cobra.Command{
 		Use:   "show ID",
 		Short: "Tell the story of a bug, with its shortest counterexample",
@@ -59,8 +59,8 @@ protocol. Exits with 1 if a bug goes unnoticed.`,
 
 func listBugs(cmd *cobra.Command, f *runFlags, modules []string) error {
 	for _, m := range modules {
-		if m != "election" {
-			return unknown("module", m, []string{"election"})
+		if m != moduleElection {
+			return unknown("module", m, []string{moduleElection})
 		}
 	}
 	out := cmd.OutOrStdout()
@@ -106,12 +106,15 @@ func listBugs(cmd *cobra.Command, f *runFlags, modules []string) error {
 
 // try explores the model of a mutation, judging its property alone.
 func try(mu *spec.Mutation, opt checker.Options) (bug, *checker.Result, error) {
-	b := bug{ID: mu.ID, Title: mu.Title, Source: mu.Source, Module: "election", Model: mu.Model, Property: mu.Property}
+	b := bug{ID: mu.ID, Title: mu.Title, Source: mu.Source, Module: moduleElection, Model: mu.Model, Property: mu.Property}
 	m, ok := spec.ModelNamed(mu.Model)
 	if !ok {
 		return b, nil, fmt.Errorf("mutation %s: no model %q", mu.ID, mu.Model)
 	}
 	opt.Properties = []string{mu.Property}
+	if opt.Workers == 0 {
+		opt.Workers = 1 // among equally short counterexamples always the same
+	}
 	res, err := checker.Run(checker.Interned(spec.NewSystem(m, spec.Variant{Mutation: mu})), opt)
 	if err != nil {
 		return b, nil, fmt.Errorf("mutation %s: %w", mu.ID, err)
@@ -128,6 +131,9 @@ func try(mu *spec.Mutation, opt checker.Options) (bug, *checker.Result, error) {
 		return b, res, fmt.Errorf("mutation %s, replayed on the clean protocol: %w", mu.ID, err)
 	}
 	b.Parting = parting.String()
+	if b.Steps != mu.Steps {
+		return b, res, fmt.Errorf("mutation %s is caught in %d steps, and pinned at %d", mu.ID, b.Steps, mu.Steps)
+	}
 	if parting.Action != mu.Action || parting.Guard != mu.Guard {
 		return b, res, fmt.Errorf("mutation %s leaves the clean protocol at %s, and should at %s", mu.ID, parting, audit.Parting{Step: parting.Step, Action: mu.Action, Guard: mu.Guard})
 	}

@@ -3,8 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/spec"
 )
 
 func newCheck() *cobra.Command {
@@ -24,6 +29,18 @@ to see what would go unnoticed.`,
   quorate check -model four-epochs -workers 2 -progress -profile cpu`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			if len(models) == 1 && models[0] == "all" {
+				models = nil
+				for i := range registry {
+					models = append(models, registry[i].Name)
+				}
+			}
+			if f.mutate != "" && f.workers == 0 {
+				f.workers = 1 // among equally short counterexamples always the same
+			}
 			if len(models) == 0 && f.variant() == (Variant{}) && !f.json {
 				return f.profiled(func() error { return runSuite(cmd, &f, deep) })
 			}
@@ -46,13 +63,13 @@ to see what would go unnoticed.`,
 					if err := writeResult(cmd.OutOrStdout(), e, f.variant(), r, f.json); err != nil {
 						return err
 					}
-					return verdict(r.Status.ExitCode())
+					return judge(cmd.OutOrStdout(), e, f.variant(), r, f.json)
 				}, len(models) > 0)
 			})
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringSliceVar(&models, "model", nil, "a model to explore; may be given several times")
+	cmd.Flags().StringSliceVar(&models, "model", nil, "a model to explore, or all; may be given several times")
 	cmd.Flags().StringSliceVar(&properties, "property", nil, "a property to judge; may be given several times (default: all)")
 	cmd.Flags().BoolVar(&keepGoing, "keep-going", false, "explore past violations")
 	cmd.Flags().BoolVar(&deep, "deep", false, "without -model: the big models too")
@@ -89,4 +106,36 @@ func checkAll(cmd *cobra.Command, list []*entry, f *runFlags, check func(*entry)
 	default:
 		return worst
 	}
+}
+
+// judge holds a result to what is expected of the model: a mutation may show in what
+// is never reached, a model may be there to show a violation, and the numbers of
+// states are pinned.
+func judge(w io.Writer, e *entry, v Variant, r *checker.Result, quiet bool) error {
+	note := func(format string, args ...any) {
+		if !quiet {
+			fmt.Fprintf(w, "  "+format+"\n", args...)
+		}
+	}
+	code := verdict(r.Status.ExitCode())
+	m, ok := spec.ModelNamed(e.Name)
+	if !ok {
+		return code
+	}
+	if v == (Variant{}) {
+		if m.Unsafe != "" && r.Caught() {
+			note("as expected: the model is there to show an assumption without which %s does not hold", m.Unsafe)
+			return verdict(exitHolds)
+		}
+		if pin, pinned := m.Pin(); pinned && r.Status == checker.Holds && (r.Distinct != pin.Distinct || r.Depth != pin.Depth) {
+			note("NOT AS PINNED: %s distinct states and depth %d (spec/pins.go)", count(pin.Distinct), pin.Depth)
+			return verdict(exitViolated)
+		}
+		return code
+	}
+	if mu, ok := spec.MutationNamed(v.Mutation); ok && mu.Model == e.Name && r.Status == checker.Holds && slices.Contains(r.Never(), mu.Property) {
+		note("caught: %s is never reached", mu.Property)
+		return verdict(exitViolated)
+	}
+	return code
 }

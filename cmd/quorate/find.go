@@ -13,9 +13,20 @@ func newFind() *cobra.Command {
 		Use:   "find -model NAME 'predicate'",
 		Short: "Find a shortest way to a state that satisfies a predicate",
 		Long: `Find a shortest way to a state that satisfies a predicate, which is written in
-the language of expr-lang.org. Exits with 1 if no reachable state does.`,
+the language of expr-lang.org. Exits with 1 if no reachable state does.
+
+Models of the specification give replicas (id, role, epoch, leader, voted, hw, end,
+lastEpoch, flushed, epochStart, reading, log), messages (kind, response, from, to,
+epoch, error, preVote, granted, offset, diverging, records, late), and how many
+records were ever exposed and chosen.`,
+		Example: `  quorate find -model commit 'any(replicas, .role == "Leader" && .hw > 1)'
+  quorate find -model election 'count(replicas, .role == "Candidate") > 1'
+  quorate find -model truncation 'any(messages, .diverging)'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
 			e, err := lookUp(model)
 			if err != nil {
 				return err

@@ -41,6 +41,17 @@ func (f *runFlags) registerVariant(cmd *cobra.Command) {
 
 func (f *runFlags) variant() Variant { return Variant{Mutation: f.mutate, DropGuard: f.dropGuard} }
 
+// check refuses what no run can mean.
+func (f *runFlags) check() error {
+	switch {
+	case f.workers < 0:
+		return fmt.Errorf("-workers %d: want a number from 1, or 0 for one for each core", f.workers)
+	case f.maxDepth < 0:
+		return fmt.Errorf("-max-depth %d: want a number from 1, or 0 for no limit", f.maxDepth)
+	}
+	return nil
+}
+
 func (f *runFlags) options(cmd *cobra.Command) checker.Options {
 	o := checker.Options{
 		Context: cmd.Context(), Workers: f.workers, MaxDistinct: f.maxStates, MaxDepth: f.maxDepth,

@@ -17,7 +17,11 @@ func newGraph() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph -model NAME -format dot|json",
 		Short: "Write the reachable states of a small model as a graph",
-		Args:  cobra.NoArgs,
+		Long: `Write the reachable states of a small model as a graph. A node is a state, named
+by what it changed in the state before it on a shortest way; edges are steps. Models
+of more than -max-states states are refused, with exit code 3; small ones are 2pc3,
+single and truncation.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if format != "dot" && format != "json" {
 				return fmt.Errorf("unknown format %q; known: dot, json", format)

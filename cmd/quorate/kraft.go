@@ -8,7 +8,7 @@ import (
 	"github.com/quorate/quorate/spec"
 )
 
-const moduleElection = "election and commit"
+const moduleElection = "election"
 
 // kraftModels are the models of the KRaft specification.
 func kraftModels() []entry {

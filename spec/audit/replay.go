@@ -10,7 +10,7 @@ import (
 
 // Parting is the step of a counterexample that the clean protocol does not take.
 type Parting struct {
-	// Step counts from 1, in the counterexample with exchanges written out.
+	// Step is the step of the counterexample, counted from 1.
 	Step   int
 	Action spec.ActionID
 	// Guard refused the action; NoGuard: the clean protocol takes it with another
@@ -41,11 +41,10 @@ func Replay(m *spec.Model, mu *spec.Mutation, trace []checker.TraceStep) (Partin
 	mutated.Init(func(r []spec.Replica, n []spec.Msg, _ spec.Ghost) {
 		w.replicas, w.network = slices.Clone(r), slices.Clone(n)
 	})
-	count := 0
-	for _, step := range trace[1:] {
+	for n, step := range trace[1:] {
+		count := n + 1
 		parts := []checker.InnerStep{{Process: step.Process, Instance: step.Instance, Step: step.Step, Message: step.Message}}
 		for _, part := range append(parts, step.Inner...) {
-			count++
 			parted, where, err := w.take(mutated, clean, part)
 			if err != nil {
 				return Parting{}, fmt.Errorf("step %d (%s %s): %w", count, part.Step, part.Message, err)
@@ -56,7 +55,7 @@ func Replay(m *spec.Model, mu *spec.Mutation, trace []checker.TraceStep) (Partin
 			}
 		}
 	}
-	return Parting{}, fmt.Errorf("the clean protocol takes all %d steps", count)
+	return Parting{}, fmt.Errorf("the clean protocol takes all %d steps", len(trace)-1)
 }
 
 // take advances by one step of the mutated protocol, and says whether the clean
