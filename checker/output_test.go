@@ -53,7 +53,7 @@ func TestTraceInWords(t *testing.T) {
 
 	// A run that holds says what was not covered too.
 	held := &relay{processes: 2, inFlight: 1, maxSeq: 1, budgets: [4]uint8{0, 1, 0, 0}}
-	r, err = Run(Interned(held), Options{Workers: 1})
+	r, err = Run(Interned(held), Options{Workers: 1, Properties: []string{}})
 	require.NoError(t, err)
 	b.Reset()
 	require.NoError(t, r.WriteText(&b))
