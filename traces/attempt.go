@@ -169,8 +169,13 @@ func (v *validator) attemptWith(w *world, n int, base *spec.Replica, a spec.Acti
 		v.outcomes = v.outcomes[:len(v.outcomes)-1]
 		c.blocked = true
 		c.n++
+		if c.verbose && v.ctx.Trial != nil {
+			c.guard = v.ctx.Trial.Refused
+			c.values = v.guarded(c.guard, base, args, m, e)
+		}
 		return
 	}
+	c.taken = true
 	o.reached = v.ctx.Reached
 	o.read = w.reading[n]
 	if a == spec.ActionStartRead {

@@ -76,6 +76,10 @@ type comparison struct {
 	n       int
 	list    []Difference
 	blocked bool // a guard kept the action from being taken
+	taken   bool // the action was enabled, whatever came of it
+	// guard, if blocked and known, is which one, values what it looked at.
+	guard  spec.Guard
+	values string
 }
 
 func same[T comparable](c *comparison, field string, want, seen T) {

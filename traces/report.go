@@ -20,8 +20,9 @@ type Rejection struct {
 	Action string `json:"action"`
 	// Why in one sentence.
 	Why string `json:"why"`
-	// Guard that failed, if the action was not enabled.
-	Guard string `json:"guard,omitempty"`
+	// Guard that failed, if the action was not enabled, and the values it looked at.
+	Guard       string `json:"guard,omitempty"`
+	GuardValues string `json:"guard_values,omitempty"`
 	// Properties that the step violates.
 	Properties []string `json:"properties,omitempty"`
 	// Differences between the step and the event.
@@ -32,7 +33,8 @@ type Rejection struct {
 	Sent string `json:"sent,omitempty"`
 	// Before is the replica before the event, as the specification has it.
 	Before string `json:"before"`
-	// Nearest are the actions that were enabled, with the fewest differences first.
+	// Nearest are the actions that were enabled, with the fewest differences first;
+	// none if the one that was logged is among them.
 	Nearest []Near `json:"nearest,omitempty"`
 	// Past are the events that led here, the latest first: of the node, and of who
 	// sent what it received.
@@ -196,41 +198,88 @@ func (v *validator) mismatch(n int) *Rejection {
 	defer func() { v.muted = false }()
 	best := comparison{n: 1 << 30}
 	var in *world
-	var trial *spec.Trial
 	for _, w := range v.worlds {
 		c := comparison{verbose: true}
-		t := &spec.Trial{Record: true}
-		v.ctx.Trial = t
+		v.ctx.Trial = &spec.Trial{}
 		v.outcomes = v.outcomes[:0]
 		v.apply(w, n, &w.replicas[n], e, &c)
 		v.ctx.Trial = nil
-		if c.n < best.n {
-			best, in, trial = c, w, t
+		if in == nil || c.n < best.n {
+			best, in = c, w
 		}
 	}
 	r.Before = v.replica(&in.replicas[n])
 	r.Differences = best.list
 	switch {
 	case best.blocked:
-		r.Guard = trial.Refused.String()
+		r.Guard, r.GuardValues = best.guard.String(), best.values
 		r.Why = fmt.Sprintf("%s is not enabled: guard %s is false", r.Action, r.Guard)
+		if r.GuardValues != "" {
+			r.Why += " (" + r.GuardValues + ")"
+		}
 	case e.Inc != v.nodes[n].inc && v.nodes[n].inc != 0:
 		r.Why = "what the process found on its disk is not what a crash can have left of it"
-	default:
+	case len(r.Differences) > 0 && strings.HasPrefix(r.Differences[0].Field, "recv."):
+		r.Why = "the message handled is not the one that was sent"
+	case e.Action == "":
+		r.Why = "no action of the specification has this effect here"
+	case best.taken:
 		r.Why = fmt.Sprintf("%s was possible, but not with this effect", r.Action)
-		if trial.Refused != spec.NoGuard {
-			r.Why += fmt.Sprintf(" (the last guard that was false: %s)", trial.Refused)
-		}
-		if len(r.Differences) > 0 && strings.HasPrefix(r.Differences[0].Field, "recv") {
-			r.Why = "the message handled is not the one that was sent"
-		}
+	default:
+		r.Why = fmt.Sprintf("the event cannot be a %s", r.Action)
 	}
 	if v.opt.Hidden > 0 {
 		r.Why += fmt.Sprintf("; nor after up to %d hidden steps", v.opt.Hidden)
 	}
-	r.Nearest = v.nearest(in, n, e)
+	if first := e.Inc != v.nodes[n].inc; !first && !in.mute[n] && (best.blocked || !best.taken || e.Action == "") {
+		r.Nearest = v.nearest(in, n, e)
+	}
 	r.Past = v.causes(n)
 	return r
+}
+
+// guarded prints what a guard looks at, where that is a few values.
+func (v *validator) guarded(g spec.Guard, r *spec.Replica, args spec.Args, m *spec.Msg, e *event.Event) string {
+	switch g {
+	case spec.FlushInRange:
+		field := "state.flushed"
+		if e.Durable != nil && e.Durable.LogEnd >= 0 {
+			field = "durable.logEnd"
+		}
+		return fmt.Sprintf("%s %d, flushed %d, log end %d", field, args.Count, r.FlushedEnd(), r.Log.End())
+	case spec.SomethingToFlush, spec.LogFlushed, spec.TruncationFlushed:
+		return fmt.Sprintf("flushed %d, log end %d", r.FlushedEnd(), r.Log.End())
+	case spec.PrefixInRange:
+		return fmt.Sprintf("%d records sent, fetch offset %d, log end %d", args.Count, m.Offset, r.Log.End())
+	case spec.IsUp, spec.MayStand, spec.IsProspective, spec.IsNominee, spec.IsCandidate, spec.IsLeader, spec.IsResigned, spec.IsFetcher:
+		return "role " + r.Role.String()
+	case spec.IsVoter, spec.OthersVote:
+		return fmt.Sprintf("voters %v", v.nodeIDs(v.who.voters))
+	case spec.HasMajority, spec.HasPreVotes:
+		return fmt.Sprintf("granted by %v, voters %v", v.nodeIDs(r.Granted), v.nodeIDs(v.who.voters))
+	case spec.NotGranted:
+		return fmt.Sprintf("to %d, granted by %v", v.who.node(args.Dst), v.nodeIDs(r.Granted))
+	case spec.ToOther, spec.ToOtherVoter:
+		return fmt.Sprintf("to %d, voters %v", v.who.node(args.Dst), v.nodeIDs(v.who.voters))
+	case spec.ToLeader:
+		return fmt.Sprintf("to %d, leader %d", v.who.node(args.Dst), v.who.node(r.Election.Leader))
+	case spec.EpochCommitted:
+		return fmt.Sprintf("hw %d, epoch start %d", r.HighWatermark, r.EpochStart)
+	case spec.ReadConfirmed:
+		return fmt.Sprintf("confirmed by %v, voters %v", v.nodeIDs(r.Confirmed), v.nodeIDs(v.who.voters))
+	}
+	return ""
+}
+
+// nodeIDs are the ids of the nodes in a set.
+func (v *validator) nodeIDs(set spec.Set) []int32 {
+	ids := []int32{}
+	for i, id := range v.who.ids {
+		if set.Has(spec.ID(i + 1)) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // nearest tries all other actions.
@@ -396,7 +445,14 @@ func (r *Rejection) Text() string {
 		if i == 2 {
 			break
 		}
-		add("  nearest enabled: %s, %d differences (%s)", n.Action, n.Differences, n.First)
+		switch n.Differences {
+		case 0:
+			add("  nearest enabled: %s, which the event is but for its name", n.Action)
+		case 1:
+			add("  nearest enabled: %s, 1 difference (%s)", n.Action, n.First)
+		default:
+			add("  nearest enabled: %s, %d differences (%s)", n.Action, n.Differences, n.First)
+		}
 	}
 	for i, p := range r.Past {
 		label := "  after:"

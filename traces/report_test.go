@@ -1,0 +1,100 @@
+package traces
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/quorate/quorate/traces/event"
+)
+
+// rejection changes one event of a run, the first that change says yes to, and
+// returns the report on it.
+func rejection(t *testing.T, seed uint64, change func(e *event.Event) bool) (*Rejection, *event.Event) {
+	t.Helper()
+	all := read(t, generate(seed, three, 600, false))
+	for _, events := range all {
+		for i := range events {
+			if e := copyEvent(&events[i]); change(e) {
+				events[i] = *e
+				res, err := Validate(write(all), Options{Run: three})
+				require.NoError(t, err)
+				require.Equal(t, Rejected, res.Verdict)
+				t.Log("\n" + res.Rejection.Text())
+				return res.Rejection, e
+			}
+		}
+	}
+	t.Fatal("no such event")
+	return nil, nil
+}
+
+// TestReportValues: an action that was possible was refused by no guard, and there
+// is none nearer.
+func TestReportValues(t *testing.T) {
+	r, _ := rejection(t, 3, func(e *event.Event) bool {
+		if e.Action != "Flush" || e.Seq < 20 {
+			return false
+		}
+		e.State.Epoch++
+		return true
+	})
+	require.Equal(t, "Flush was possible, but not with this effect", r.Why)
+	require.Empty(t, r.Guard)
+	require.Empty(t, r.Nearest)
+	require.NotContains(t, r.Text(), "guard")
+	require.NotContains(t, r.Text(), "nearest")
+}
+
+// TestReportGuard: a guard that refused an action is named with what it looked at.
+func TestReportGuard(t *testing.T) {
+	r, e := rejection(t, 3, func(e *event.Event) bool {
+		if e.Action != "Flush" || e.State.Flushed != e.State.LogEnd {
+			return false
+		}
+		e.Durable.LogEnd++
+		return true
+	})
+	require.Equal(t, "FlushInRange", r.Guard)
+	require.Contains(t, r.Why, r.GuardValues)
+	require.Contains(t, r.GuardValues, "durable.logEnd")
+	require.Contains(t, r.GuardValues, "log end")
+	require.NotEmpty(t, r.Nearest)
+	require.Equal(t, e.Seq, r.Seq)
+}
+
+// TestReportName: where only the name of the action is wrong, the report says so.
+func TestReportName(t *testing.T) {
+	r, _ := rejection(t, 3, func(e *event.Event) bool {
+		if e.Action != "Append" {
+			return false
+		}
+		e.Action, e.Args.Count = "BecomeCandidate", 0
+		return true
+	})
+	require.NotEmpty(t, r.Guard)
+	require.NotContains(t, r.Text(), "1 differences")
+	r, _ = rejection(t, 3, func(e *event.Event) bool {
+		if e.Action != "Flush" {
+			return false
+		}
+		e.Action = "HandleVoteRequest"
+		return true
+	})
+	require.Equal(t, "the event cannot be a HandleVoteRequest", r.Why)
+	require.Contains(t, r.Text(), "nearest enabled: Flush, which the event is but for its name")
+}
+
+// TestReportUnnamed: without a name no action was logged that might have been possible.
+func TestReportUnnamed(t *testing.T) {
+	r, _ := rejection(t, 3, func(e *event.Event) bool {
+		if e.Action != "Flush" {
+			return false
+		}
+		e.Action = ""
+		e.State.Epoch += 100
+		return true
+	})
+	require.Equal(t, "no action of the specification has this effect here", r.Why)
+	require.NotEmpty(t, r.Nearest)
+}
