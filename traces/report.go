@@ -29,6 +29,9 @@ type Rejection struct {
 	Differences []Difference `json:"differences,omitempty"`
 	// Received is the message that the event handles.
 	Received string `json:"received,omitempty"`
+	// Unmatched is the message most like the one handled that was sent on its
+	// connection and that nobody has handled.
+	Unmatched string `json:"unmatched,omitempty"`
 	// Sent is what the event sends.
 	Sent string `json:"sent,omitempty"`
 	// Before is the replica before the event, as the specification has it.
@@ -36,6 +39,8 @@ type Rejection struct {
 	// Nearest are the actions that were enabled, with the fewest differences first;
 	// none if the one that was logged is among them.
 	Nearest []Near `json:"nearest,omitempty"`
+	// Waiting are the next events of the other nodes, if none can go on.
+	Waiting []PastEvent `json:"waiting,omitempty"`
 	// Past are the events that led here, the latest first: of the node, and of who
 	// sent what it received.
 	Past []PastEvent `json:"past,omitempty"`
@@ -221,6 +226,9 @@ func (v *validator) mismatch(n int) *Rejection {
 		r.Why = "what the process found on its disk is not what a crash can have left of it"
 	case len(r.Differences) > 0 && strings.HasPrefix(r.Differences[0].Field, "recv."):
 		r.Why = "the message handled is not the one that was sent"
+		if near := v.unmatched(in, n); near.same {
+			r.Unmatched = near.text
+		}
 	case e.Action == "":
 		r.Why = "no action of the specification has this effect here"
 	case best.taken:
@@ -339,21 +347,47 @@ func (v *validator) stuck() *Rejection {
 		}
 	}
 	missing, err := neverSent(v.inputs)
-	worst := -1
+	// Who is to blame, rather than waits for them: who handles what never was, or what
+	// another event handles too, or what is nearly what is there.
+	worst, most := -1, -1
+	var near unmatched
+	var twice int64
 	for n := range v.who.ids {
 		d := &v.nodes[n]
 		if !d.ready {
 			continue
 		}
-		if err == nil && missing[idOf(d.event.Recv)] {
-			worst = n
-			break
+		id, blame := idOf(d.event.Recv), 0
+		also, like := v.handledToo(n), v.unmatched(v.worlds[0], n)
+		if err == nil && missing[id] {
+			blame += 8
 		}
-		if s := v.who.index(idOf(d.event.Recv).sender()); worst < 0 || s >= 0 && v.nodes[s].ended {
-			worst = n
+		if s := v.who.index(id.sender()); also != 0 || s >= 0 && v.nodes[s].ended {
+			blame += 4
+		}
+		if like.same {
+			blame += 2
+		}
+		if like.text != "" {
+			blame++
+		}
+		if blame > most {
+			worst, most, near, twice = n, blame, like, also
 		}
 	}
 	r := v.about(worst)
+	r.Unmatched = near.text
+	for n := range v.who.ids {
+		d := &v.nodes[n]
+		if n == worst || !d.ready {
+			continue
+		}
+		e := &d.event
+		r.Waiting = append(r.Waiting, PastEvent{
+			File: d.input.Name, Line: d.source.Line(), Node: v.who.ids[n], Inc: e.Inc, Seq: e.Seq, Action: e.Action,
+			What: fmt.Sprintf("for the %s %s of %d, correlation %d", e.Recv.Kind, direction(e.Recv.Response), idOf(e.Recv).sender(), e.Recv.Correlation),
+		})
+	}
 	id := idOf(v.nodes[worst].event.Recv)
 	switch s := v.who.index(id.sender()); {
 	case err == nil && missing[id]:
@@ -361,6 +395,10 @@ func (v *validator) stuck() *Rejection {
 		if s >= 0 && v.nodes[s].source == nil {
 			r.Why = fmt.Sprintf("the message that it handles is of node %d, of which there is no trace", id.sender())
 		}
+	case twice != 0 && twice < r.Line:
+		r.Why = fmt.Sprintf("the message that it handles has been handled before (%s:%d)", short(r.File), twice)
+	case twice != 0:
+		r.Why = fmt.Sprintf("the message that it handles was not sent before, and a later event handles it (%s:%d)", short(r.File), twice)
 	case v.nodes[s].ended:
 		r.Why = "the message that it handles has been handled before"
 	default:
@@ -368,6 +406,76 @@ func (v *validator) stuck() *Rejection {
 	}
 	r.Past = v.causes(worst)
 	return r
+}
+
+// unmatched is a message that was sent and not handled, in words; same: but for the
+// correlation id it is the one looked for.
+type unmatched struct {
+	text string
+	same bool
+}
+
+// unmatched finds what is most like the message that node n handles next, on the
+// same connection in the same direction.
+func (v *validator) unmatched(w *world, n int) unmatched {
+	m := v.nodes[n].event.Recv
+	want := idOf(m)
+	var best unmatched
+	var from *letter
+	var found messageID
+	distance := func(id messageID) int64 { return max(int64(id.corr)-int64(want.corr), int64(want.corr)-int64(id.corr)) }
+	for _, id := range v.addressed(w, n) {
+		if id.conn != want.conn || id.response != want.response || id == want {
+			continue
+		}
+		for l := w.bag[id]; l != nil; l = l.next {
+			if l.handled || l.msg.Kind.String() != m.Kind {
+				continue
+			}
+			same := v.isSame(l, m)
+			if from == nil || same && !best.same || same == best.same && distance(id) < distance(found) {
+				best.same, from, found = same, l, id
+			}
+		}
+	}
+	if from == nil {
+		return best
+	}
+	like := "another"
+	if best.same {
+		like = "the same"
+	}
+	where := ""
+	if s := v.who.index(from.by.node); s >= 0 && from.by.line > 0 {
+		where = fmt.Sprintf(" (%s:%d)", short(v.nodes[s].input.Name), from.by.line)
+	}
+	best.text = fmt.Sprintf("node %d sent correlation %d%s, %s %s %s on this connection, which nobody handled; the event names %d",
+		found.sender(), found.corr, where, like, m.Kind, direction(m.Response), want.corr)
+	return best
+}
+
+// handledToo is the line of another event of node n that handles the response which
+// its next event handles, 0 if there is none.
+func (v *validator) handledToo(n int) int64 {
+	d := &v.nodes[n]
+	want := idOf(d.event.Recv)
+	if !want.response {
+		return 0 // networks may copy requests
+	}
+	s, err := d.input.Open()
+	if err != nil {
+		return 0
+	}
+	defer closeSource(s)
+	for {
+		var e event.Event
+		if s.Read(&e) != nil {
+			return 0
+		}
+		if v.receives(&e) && idOf(e.Recv) == want && s.Line() != d.source.Line() {
+			return s.Line()
+		}
+	}
 }
 
 const maxPast = 6
@@ -433,6 +541,9 @@ func (r *Rejection) Text() string {
 	if r.Received != "" {
 		add("  received: %s", r.Received)
 	}
+	if r.Unmatched != "" {
+		add("  unmatched: %s", r.Unmatched)
+	}
 	if r.Sent != "" {
 		add("  sent: %s", r.Sent)
 	}
@@ -440,6 +551,9 @@ func (r *Rejection) Text() string {
 		lines = append(lines, strings.Split(r.Before[1:], "\n")...)
 	} else {
 		add("  before: %s", r.Before)
+	}
+	for _, p := range r.Waiting {
+		add("  waiting: node %d inc %d event %d %s %s (%s:%d)", p.Node, p.Inc, p.Seq, p.Action, p.What, short(p.File), p.Line)
 	}
 	for i, n := range r.Nearest {
 		if i == 2 {

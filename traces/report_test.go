@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,4 +98,51 @@ func TestReportUnnamed(t *testing.T) {
 	})
 	require.Equal(t, "no action of the specification has this effect here", r.Why)
 	require.NotEmpty(t, r.Nearest)
+}
+
+// recorded is a run of the repository.
+func recorded(t *testing.T, name string) ([][]event.Event, *Run) {
+	t.Helper()
+	list, err := Recordings("recorded/" + name)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	return read(t, list[0].Inputs), list[0].Run
+}
+
+// TestReportCorrelation: an event that names another message than the one that came
+// is blamed itself, not who waits for its node, and what came is shown.
+func TestReportCorrelation(t *testing.T) {
+	blamed, changed := 0, 0
+	for _, by := range []int32{1, -1, 9000} {
+		for at := 100; at < 500; at += 40 {
+			all, run := recorded(t, "seed-11")
+			i := at
+			for r := all[1][i].Recv; r == nil || !r.Response; r = all[1][i].Recv {
+				i++
+			}
+			e := copyEvent(&all[1][i])
+			was := e.Recv.Correlation
+			e.Recv.Correlation += by
+			all[1][i] = *e
+			res, err := Validate(write(all), Options{Run: run})
+			require.NoError(t, err)
+			require.Equal(t, Rejected, res.Verdict)
+			changed++
+			r := res.Rejection
+			if r.Node != e.Node.ID || r.Seq != e.Seq {
+				t.Logf("by %d: %s", by, r.Text())
+				continue
+			}
+			blamed++
+			require.Contains(t, r.Unmatched, fmt.Sprintf("sent correlation %d (", was))
+			require.Contains(t, r.Unmatched, fmt.Sprintf("the event names %d", e.Recv.Correlation))
+			for _, p := range r.Waiting {
+				require.NotEqual(t, r.Node, p.Node)
+				require.Positive(t, p.Line)
+				require.Contains(t, r.Text(), fmt.Sprintf("%s:%d", p.File, p.Line))
+			}
+		}
+	}
+	t.Logf("%d changed, %d blamed", changed, blamed)
+	require.Equal(t, changed, blamed)
 }
