@@ -2,6 +2,7 @@ package traces
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/quorate/quorate/spec"
 	"github.com/quorate/quorate/traces/event"
@@ -167,7 +168,7 @@ func (v *validator) runs(c *comparison, at, field string, want []spec.Run, seen 
 		if !ok {
 			c.n++
 			if c.verbose {
-				c.list = append(c.list, Difference{at + field, runsText(want), fmt.Sprint(seen)})
+				c.list = append(c.list, Difference{at + field, runsText(recordedAs(want)), runsText(seen)})
 			}
 			return
 		}
@@ -181,12 +182,22 @@ func (v *validator) runs(c *comparison, at, field string, want []spec.Run, seen 
 	}
 }
 
-func runsText(runs []spec.Run) string {
+// recordedAs are runs of the specification as a trace has them.
+func recordedAs(runs []spec.Run) []event.Run {
 	var list []event.Run
 	for _, r := range runs {
 		list = append(list, event.Run{Epoch: int32(r.Epoch), Kind: recordKinds[r.Kind], Count: r.Count})
 	}
-	return fmt.Sprint(list)
+	return list
+}
+
+// runsText prints runs as they stand in a file.
+func runsText(runs []event.Run) string {
+	list := make([]string, len(runs))
+	for i, r := range runs {
+		list[i] = fmt.Sprintf("[%d,%q,%d]", r.Epoch, r.Kind, r.Count)
+	}
+	return "[" + strings.Join(list, ",") + "]"
 }
 
 // votedMatters says whether the vote of a replica is compared.

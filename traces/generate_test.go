@@ -93,17 +93,9 @@ func (g *generator) recorded(m *spec.Msg, id messageID, read int64) event.Messag
 		if m.Diverging {
 			e.Diverging = &event.EpochEnd{Epoch: int32(m.DivergingEpoch), EndOffset: int64(m.DivergingEnd)}
 		}
-		e.Records = recordedRuns(m.Records.Runs())
+		e.Records = recordedAs(m.Records.Runs())
 	}
 	return e
-}
-
-func recordedRuns(runs []spec.Run) []event.Run {
-	var list []event.Run
-	for _, r := range runs {
-		list = append(list, event.Run{Epoch: int32(r.Epoch), Kind: recordKinds[r.Kind], Count: r.Count})
-	}
-	return list
 }
 
 func (g *generator) emit(i int, a spec.ActionID, args event.Args, recv, sent *event.Message, old *spec.Replica) {
@@ -137,7 +129,7 @@ func (g *generator) emit(i int, a spec.ActionID, args event.Args, recv, sent *ev
 				e.Log.Truncated = int64(common)
 			}
 			tail := r.Log.Slice(common, r.Log.End())
-			e.Log.Appended = recordedRuns(tail.Runs())
+			e.Log.Appended = recordedAs(tail.Runs())
 		}
 	}
 	switch {

@@ -116,7 +116,7 @@ func (v *validator) describe(m *event.Message) string {
 	case m.Diverging != nil:
 		fmt.Fprintf(&b, " diverging epoch %d ends at %d", m.Diverging.Epoch, m.Diverging.EndOffset)
 	case m.Kind == event.Fetch && m.Response:
-		fmt.Fprintf(&b, " from %d records %v hw %d", m.Offset, m.Records, m.HighWatermark)
+		fmt.Fprintf(&b, " from %d records %s hw %d", m.Offset, runsText(m.Records), m.HighWatermark)
 	case m.Kind == event.Vote || m.Kind == event.Fetch:
 		fmt.Fprintf(&b, " offset %d last epoch %d", m.Offset, m.LastEpoch)
 	}

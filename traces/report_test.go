@@ -146,3 +146,24 @@ func TestReportCorrelation(t *testing.T) {
 	t.Logf("%d changed, %d blamed", changed, blamed)
 	require.Equal(t, changed, blamed)
 }
+
+// TestReportRecords: records are printed as they stand in the file.
+func TestReportRecords(t *testing.T) {
+	r, e := rejection(t, 3, func(e *event.Event) bool {
+		if e.Action != "Append" || e.Log.Appended[0].Count < 2 {
+			return false
+		}
+		e.Log.Appended[0].Count--
+		return true
+	})
+	epoch, n := e.State.Epoch, e.Log.Appended[0].Count
+	require.Contains(t, r.Text(), fmt.Sprintf(`log.appended: specification [[%d,"Data",%d]], trace [[%d,"Data",%d]]`, epoch, n+1, epoch, n))
+	r, _ = rejection(t, 3, func(e *event.Event) bool {
+		if e.Action != "HandleFetchResponse" || len(e.Recv.Records) == 0 {
+			return false
+		}
+		e.Recv.HighWatermark++
+		return true
+	})
+	require.Contains(t, r.Received, `records [[`)
+}
