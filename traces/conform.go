@@ -29,9 +29,17 @@ import (
 // Difference is one field in which specification and trace differ.
 type Difference struct {
 	Field string `json:"field"`
-	// Spec is what the specification has, Trace what was recorded.
+	// Spec is what the specification has, Trace what was recorded. Spec is empty if
+	// the event contradicts itself.
 	Spec  string `json:"spec"`
 	Trace string `json:"trace"`
+}
+
+func (d *Difference) text() string {
+	if d.Spec == "" {
+		return d.Field + ": " + d.Trace
+	}
+	return fmt.Sprintf("%s: specification %s, trace %s", d.Field, d.Spec, d.Trace)
 }
 
 // Tolerated names a difference between specification and implementation that is
@@ -81,6 +89,10 @@ type comparison struct {
 	// guard, if blocked and known, is which one, values what it looked at.
 	guard  spec.Guard
 	values string
+	// digests is how many of the differences are of digests, seen where the digest
+	// of the same records was noted first.
+	digests int
+	seen    noted
 }
 
 func same[T comparable](c *comparison, field string, want, seen T) {

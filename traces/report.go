@@ -229,6 +229,8 @@ func (v *validator) mismatch(n int) *Rejection {
 		if near := v.unmatched(in, n); near.same {
 			r.Unmatched = near.text
 		}
+	case best.digests > 0 && best.digests == best.n:
+		r.Why = v.otherDigest(&best)
 	case e.Action == "":
 		r.Why = "no action of the specification has this effect here"
 	case best.taken:
@@ -244,6 +246,19 @@ func (v *validator) mismatch(n int) *Rejection {
 	}
 	r.Past = v.causes(n)
 	return r
+}
+
+// otherDigest says why a digest cannot be. The specification has no digests of its
+// own, it only knows which logs are equal.
+func (v *validator) otherDigest(c *comparison) string {
+	if c.list[0].Spec == "" {
+		return "the event contradicts itself: the digests of its log in state and in log differ"
+	}
+	why := "the log has another digest than the same records had"
+	if s := v.who.index(c.seen.node); s >= 0 && c.seen.line > 0 {
+		why += fmt.Sprintf(" at node %d (%s:%d)", c.seen.node, short(v.nodes[s].input.Name), c.seen.line)
+	}
+	return why
 }
 
 // guarded prints what a guard looks at, where that is a few values.
@@ -306,7 +321,9 @@ func (v *validator) nearest(w *world, n int, e *event.Event) []Near {
 		near := Near{Action: a.String(), Differences: c.n}
 		if len(c.list) > 0 {
 			d := c.list[0]
-			near.First = fmt.Sprintf("%s %s, recorded %s", d.Field, d.Spec, d.Trace)
+			if near.First = d.text(); d.Spec != "" {
+				near.First = fmt.Sprintf("%s %s, recorded %s", d.Field, d.Spec, d.Trace)
+			}
 		}
 		list = append(list, near)
 	}
@@ -536,7 +553,7 @@ func (r *Rejection) Text() string {
 			add("    … and %d more", len(r.Differences)-most)
 			break
 		}
-		add("    %s: specification %s, trace %s", d.Field, d.Spec, d.Trace)
+		add("    %s", d.text())
 	}
 	if r.Received != "" {
 		add("  received: %s", r.Received)

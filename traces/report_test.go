@@ -167,3 +167,33 @@ func TestReportRecords(t *testing.T) {
 	})
 	require.Contains(t, r.Received, `records [[`)
 }
+
+// TestReportDigest: an event with two digests of one log contradicts itself; else the
+// specification, which has no digests, is not the one that knows better.
+func TestReportDigest(t *testing.T) {
+	for _, inLog := range []bool{true, false} {
+		r, e := rejection(t, 3, func(e *event.Event) bool {
+			if e.Action != "Append" {
+				return false
+			}
+			if inLog {
+				e.Log.Digest++
+			} else {
+				e.State.Digest++
+			}
+			return true
+		})
+		require.Contains(t, r.Why, "contradicts itself")
+		require.Contains(t, r.Text(), fmt.Sprintf("digest: %016x in state, %016x in log", e.State.Digest, e.Log.Digest))
+		require.NotContains(t, r.Text(), "specification")
+	}
+	r, _ := rejection(t, 3, func(e *event.Event) bool {
+		if e.Action != "HandleFetchResponse" || e.Log == nil {
+			return false
+		}
+		e.State.Digest++
+		e.Log.Digest++
+		return true
+	})
+	require.Regexp(t, `^the log has another digest than the same records had at node \d+ \(node:\d+\)$`, r.Why)
+}

@@ -523,7 +523,7 @@ func (v *validator) sameWorld(a, b *world) bool {
 		}
 	}
 	for k, d := range a.digests {
-		if o, ok := b.digests[k]; !ok || o != d {
+		if o, ok := b.digests[k]; !ok || o.digest != d.digest {
 			return false
 		}
 	}
@@ -589,7 +589,7 @@ func (v *validator) commit(w *world, n int, o *outcome, e *event.Event) checker.
 func (v *validator) note(w *world, n int, digest uint64) {
 	k := digestKeyOf(&w.replicas[n].Log)
 	if _, known := w.digests[k]; !known {
-		w.digests[k] = digest
+		w.digests[k] = noted{digest, v.who.ids[n], v.nodes[n].source.Line()}
 	}
 }
 

@@ -60,6 +60,13 @@ type digestKey struct {
 	life   uint8
 }
 
+// noted is a digest and the event that had it first; node 0: none had to say it.
+type noted struct {
+	digest uint64
+	node   int32
+	line   int64
+}
+
 func digestKeyOf(l *spec.Log) digestKey {
 	runs := l.Runs()
 	if len(runs) == 0 {
@@ -80,7 +87,7 @@ type world struct {
 	mute    [spec.MaxReplicas]bool
 	ghost   spec.Ghost
 	bag     map[messageID]*letter
-	digests map[digestKey]uint64
+	digests map[digestKey]noted
 	hidden  [spec.NumReplicaActions]int32
 	reached checker.Props // the sometimes properties reached so far
 	bad     checker.Props // why the world ended
@@ -89,7 +96,7 @@ type world struct {
 func newWorld(m *members) *world {
 	w := &world{
 		ghost: spec.NewLargeGhost(), bag: map[messageID]*letter{},
-		digests: map[digestKey]uint64{{}: 0},
+		digests: map[digestKey]noted{{}: {}},
 	}
 	for i := range m.ids {
 		version := spec.Version(0)
