@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/quorate/quorate/checker"
@@ -13,8 +14,11 @@ import (
 
 // Stats say how much was checked, and how strong it was.
 type Stats struct {
-	Nodes        []int32        `json:"nodes"`
+	Nodes []int32 `json:"nodes"`
+	// Events were taken; Total is how many there are, if they were not all taken and
+	// the rest can be read.
 	Events       int64          `json:"events"`
+	Total        int64          `json:"total,omitempty"`
 	Actions      map[string]int `json:"actions"`
 	Incarnations int            `json:"incarnations"`
 	Crashes      int            `json:"crashes"`
@@ -136,6 +140,22 @@ func (v *validator) summary() Stats {
 		}
 	}
 	return s
+}
+
+// EventsText is how many events were taken, and of how many.
+func (s *Stats) EventsText() string {
+	if s.Total == 0 {
+		return thousands(s.Events)
+	}
+	return thousands(s.Events) + " of " + thousands(s.Total)
+}
+
+func thousands(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }
 
 // HiddenText lists hidden steps by kind.

@@ -61,3 +61,8 @@ func TestReachedNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"reached":[]`)
 }
+
+func TestThousands(t *testing.T) {
+	require.Equal(t, "4,336 of 1,058,773", (&Stats{Events: 4336, Total: 1058773}).EventsText())
+	require.Equal(t, "336", (&Stats{Events: 336}).EventsText())
+}

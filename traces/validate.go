@@ -69,7 +69,31 @@ func Validate(inputs []Input, opt Options) (*Result, error) {
 	if err := v.load(); err != nil {
 		return nil, err
 	}
-	return v.run()
+	res, err := v.run()
+	if err == nil && res.Rejection != nil {
+		if left, ok := v.left(); ok {
+			res.Stats.Total = res.Stats.Events + left
+		}
+	}
+	return res, err
+}
+
+// left reads the rest of the traces and counts it; false if it cannot be read.
+func (v *validator) left() (events int64, ok bool) {
+	for n := range v.who.ids {
+		d := &v.nodes[n]
+		if !d.ready {
+			continue
+		}
+		var e event.Event
+		for err := error(nil); err != io.EOF; err = d.source.Read(&e) {
+			if err != nil {
+				return 0, false
+			}
+			events++
+		}
+	}
+	return events, true
 }
 
 // node is the position in the trace of one node.
