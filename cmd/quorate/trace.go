@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -39,7 +40,12 @@ by one are one run. Without run.json every node is a voter, with Pre-Vote.
 
 Exit codes: 0 all accepted, 1 one rejected, 2 malformed input, 3 a search budget
 was used up before an answer.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("trace check: which runs? Give directories that hold files node-*.ndjson, or such files: quorate trace check DIR|FILE...")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opt.NoInvariants = !invariants
 			recordings, err := recordings(args)
@@ -57,7 +63,7 @@ was used up before an answer.`,
 	}
 	prof.register(cmd)
 	f := cmd.Flags()
-	f.IntVar(&opt.Hidden, "hidden", 0, "how many hidden steps there may be between two events of a node")
+	f.IntVar(&opt.Hidden, "hidden", 0, "how many hidden steps there may be between two events of a node (default 0)")
 	f.BoolVar(&asJSON, "json", false, "print a line of JSON for each run")
 	f.BoolVar(&invariants, "invariants", true, "check the properties of the specification too")
 	f.StringVar(&runFile, "run", "", "a run.json to use for all runs")
@@ -88,11 +94,18 @@ func recordings(args []string) ([]traces.Recording, error) {
 
 func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt traces.Options, asJSON bool) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if !asJSON {
-		fmt.Fprintln(table, "run\tnodes\tevents\tcrashes\tlost\thidden\tverdict")
-	}
+	header := "run\tnodes\tevents\tcrashes\tlost\thidden\tverdict\n" // with the first row
 	worst := verdict(exitHolds)
 	var reports []string
+	show := func() error {
+		if err := table.Flush(); err != nil {
+			return err
+		}
+		for _, r := range reports {
+			fmt.Fprintf(w, "\n%s\n", r)
+		}
+		return nil
+	}
 	for i := range list {
 		rec := &list[i]
 		o := opt
@@ -101,8 +114,7 @@ func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt trac
 		}
 		res, err := traces.Validate(rec.Inputs, o)
 		if err != nil {
-			table.Flush()
-			return err
+			return errors.Join(show(), err)
 		}
 		switch {
 		case res.Verdict == traces.Rejected:
@@ -117,16 +129,15 @@ func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt trac
 			continue
 		}
 		s := &res.Stats
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%s\t%s\n", rec.Name, len(s.Nodes), s.Events, s.Crashes, s.Lost, s.HiddenText(), res.Verdict)
+		fmt.Fprint(table, header)
+		header = ""
+		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%d\t%s\t%s\n", rec.Name, len(s.Nodes), s.EventsText(), s.Crashes, s.Lost, s.HiddenText(), res.Verdict)
 		if res.Rejection != nil {
 			reports = append(reports, rec.Name+": "+res.Verdict.String()+"\n"+res.Rejection.Text())
 		}
 	}
-	if err := table.Flush(); err != nil {
+	if err := show(); err != nil {
 		return err
-	}
-	for _, r := range reports {
-		fmt.Fprintf(w, "\n%s\n", r)
 	}
 	if worst == exitHolds {
 		return nil

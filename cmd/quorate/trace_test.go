@@ -71,3 +71,46 @@ func TestTraceCheckJSON(t *testing.T) {
 	require.Equal(t, "accepted", r.Verdict)
 	require.Equal(t, len(aTrace), r.Stats.Events)
 }
+
+// Without an answer there is nothing to print but why.
+func TestTraceCheckMalformed(t *testing.T) {
+	bad := writeTrace(t, append(aTrace[:2:2], "x")...)
+	code, out := traceCheck(t, bad)
+	require.Equal(t, exitUsage, code)
+	require.True(t, strings.HasPrefix(out, "quorate: "), out)
+	require.Equal(t, 1, strings.Count(out, "\n"), out)
+
+	changed := append([]string{}, aTrace...)
+	changed[5] = strings.Replace(changed[5], `"hw":1`, `"hw":0`, 1)
+	code, out = traceCheck(t, writeTrace(t, aTrace...), writeTrace(t, changed...), bad)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, out, "accepted")
+	require.Contains(t, out, "state.hw: specification 1, trace 0") // what was found before
+}
+
+func TestTraceCheckCountsAll(t *testing.T) {
+	changed := append([]string{}, aTrace...)
+	changed[3] = strings.Replace(changed[3], `"leader":4`, `"leader":-1`, 1)
+	dir := writeTrace(t, changed...)
+	code, out := traceCheck(t, dir)
+	require.Equal(t, exitViolated, code)
+	require.Contains(t, out, " 3 of 6 ")
+	_, out = traceCheck(t, "-json", dir)
+	require.Contains(t, out, `"events":3,"total":6,`)
+	_, out = traceCheck(t, writeTrace(t, aTrace...))
+	require.NotContains(t, out, " of ")
+	changed[5] = "x" // how many there are cannot be said
+	_, out = traceCheck(t, writeTrace(t, changed...))
+	require.Contains(t, out, "state.leader")
+	require.NotContains(t, out, " 3 of ")
+}
+
+func TestTraceCheckUsage(t *testing.T) {
+	code, out := traceCheck(t)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, out, "which runs?")
+	require.Contains(t, out, "node-*.ndjson")
+	code, out = traceCheck(t, "-help")
+	require.Equal(t, exitHolds, code)
+	require.Regexp(t, `--hidden int .*\(default 0\)`, out)
+}
