@@ -34,7 +34,7 @@ test: ## Run the tests of every module (TESTFLAGS=-v, say)
 	@rc=0; for m in $(MODULES); do (cd $$m && go test $(TESTFLAGS) ./...) || rc=1; done; exit $$rc
 
 race: ## Run the tests of what runs concurrently under the race detector
-	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then go test -race $(TESTFLAGS) $(RACED); \
+	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then go test -race -short $(TESTFLAGS) $(RACED); \
 	else echo 'race: SKIPPED: the race detector needs cgo and a C compiler'; fi
 
 bench: ## Run all benchmarks
