@@ -42,7 +42,7 @@ Exit codes: 0 all accepted, 1 one rejected, 2 malformed input, 3 a search budget
 was used up before an answer.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("trace check: which runs? Give directories that hold files node-*.ndjson, or such files: quorate trace check DIR|FILE...")
+				return errors.New("trace check: which runs? Give directories that hold files node-*.ndjson, or such files themselves")
 			}
 			return nil
 		},
