@@ -4,14 +4,28 @@
 //	tracegen -sim -seeds 1-20 -out DIR
 //
 // records simulated runs, one for each seed: a bad network, disks that forget,
-// clients. Each run is a directory:
+// clients. The same seed gives the same run, byte for byte.
 //
-//	DIR/seed-7/run.json              who took part
-//	DIR/seed-7/node-1.ndjson.zst     events of a node
-//	DIR/seed-7/history.ndjson.zst    what the clients saw
+//	tracegen -nodes 3 -crashes 3 -seconds 10 -seed 1 -out DIR
 //
-// It exits with 0 if all runs were fine, 1 if one broke a property that the
-// simulator itself checks, 2 for a usage error or a file that cannot be written.
+// records a run of real processes, which are this program again: sockets, files,
+// clients, and kill -9. The seed chooses whom it kills and what clients ask; the run
+// happens as it happens.
+//
+// Each run is a directory, seed-7 or real-7, which must not exist:
+//
+//	DIR/seed-7/run.json                who took part
+//	DIR/seed-7/node-1.ndjson.zst       events of a node
+//	DIR/seed-7/history.ndjson.zst      what the clients saw
+//	DIR/seed-7/committed.ndjson.zst    the committed log at the end, if the run got there
+//
+// With -sim, -plain leaves the files uncompressed. The format is described in
+// traces/README.md.
+//
+// It exits with 0 if all runs were fine, 1 if one broke a property that the run
+// itself is held to (those that the simulator checks, a process that ended by itself,
+// logs that differ or do not converge, a history that is not linearizable), 2 for a usage error, a file
+// that cannot be written or a run that could not be made.
 package main
 
 import (
