@@ -28,11 +28,19 @@ func Find[S any](spec Spec[S], predicate string, opt Options) (*Result, error) {
 		defer machines.Put(machine)
 		out, err := machine.Run(program, env.Env(s))
 		if err != nil {
-			panic(fmt.Errorf("predicate: %w", err))
+			panic(&predicateError{err})
 		}
 		return out.(bool)
 	})
 }
+
+// predicateError is a predicate that has no value in some state: a mistake of who
+// asks, and not of the model.
+type predicateError struct{ cause error }
+
+func (e *predicateError) Error() string { return fmt.Sprintf("predicate: %v", e.cause) }
+
+func (e *predicateError) Unwrap() error { return e.cause }
 
 // compile checks the predicate against the names of an initial state.
 func compile[S any](spec Spec[S], env Environment[S], predicate string) (*vm.Program, error) {

@@ -268,6 +268,9 @@ func modelError(p any) error {
 	if err, ok := p.(error); ok && errors.As(err, &e) {
 		return e
 	}
+	if err, ok := p.(*predicateError); ok {
+		return err
+	}
 	return &ModelError{Cause: p, Stack: string(debug.Stack())}
 }
 

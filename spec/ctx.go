@@ -39,8 +39,9 @@ type Ctx struct {
 	action ActionID
 }
 
-// Require is a guard: a condition with a name. Guards come before any change of
-// the replica.
+// Require is a guard: a condition with a name. An action asks for its guards before
+// it changes the replica; a handler that first adopts a newer epoch goes on to ask
+// what holds in that one.
 func (c *Ctx) Require(g Guard, cond bool) bool {
 	if c.Trial != nil {
 		return c.Trial.note(c.action, g, cond)
@@ -98,7 +99,6 @@ const (
 	IsDown
 	IsVoter
 	SupportsPreVote
-	LacksPreVote
 	MayStand
 	HasPreVotes
 	IsProspective
@@ -128,7 +128,6 @@ const (
 	NotStale
 	NewerEpoch
 	NoError
-	SameEpoch
 	NamesLeader
 	ToPreVoter
 	VoteAllowed
@@ -147,12 +146,47 @@ const (
 )
 
 var guardNames = [NumGuards]string{
-	"NoGuard", "IsUp", "IsDown", "IsVoter", "SupportsPreVote", "LacksPreVote", "MayStand", "HasPreVotes", "IsProspective",
+	"NoGuard", "IsUp", "IsDown", "IsVoter", "SupportsPreVote", "MayStand", "HasPreVotes", "IsProspective",
 	"IsNominee", "IsCandidate", "IsLeader", "IsResigned", "IsFetcher", "HasMajority", "NotGranted", "ToOtherVoter", "ToOther",
 	"ToLeader", "LeaderChangeMissing", "LeaderChangePresent", "TruncationFlushed", "LogFlushed", "SomethingToFlush",
 	"FlushInRange", "OthersVote", "NotReading", "IsReading", "EpochCommitted", "ReadConfirmed", "PrefixInRange", "KeepInRange",
-	"NotStale", "NewerEpoch", "NoError", "SameEpoch", "NamesLeader", "ToPreVoter", "VoteAllowed", "FirstVote", "Tallying",
+	"NotStale", "NewerEpoch", "NoError", "NamesLeader", "ToPreVoter", "VoteAllowed", "FirstVote", "Tallying",
 	"WasGranted", "FromReader", "FromLeader", "AnswersFetch", "ServesFetch", "FetchIsValid", "FetchDiverges", "MovesForward", "OfVoter",
 }
 
 func (g Guard) String() string { return guardNames[g] }
+
+// GuardsOf are the guards that an action may ask for, its own and those of what it
+// has in common with others, in order.
+func GuardsOf(a ActionID) []Guard { return guardsOf[a] }
+
+// guardsOf is compared with the text of the actions by a test.
+var guardsOf = map[ActionID][]Guard{
+	ActionBecomeProspective:              {IsVoter, SupportsPreVote, MayStand},
+	ActionBecomeCandidate:                {IsVoter, MayStand, HasPreVotes, IsProspective},
+	ActionAbandonPreVote:                 {IsProspective},
+	ActionSendVoteRequest:                {IsNominee, NotGranted, ToOtherVoter, LogFlushed, ToPreVoter},
+	ActionBecomeLeader:                   {IsCandidate, HasMajority},
+	ActionAppendLeaderChange:             {IsLeader, LeaderChangeMissing, TruncationFlushed},
+	ActionSendBeginQuorumEpoch:           {IsLeader, ToOtherVoter},
+	ActionAppend:                         {IsLeader, LeaderChangePresent},
+	ActionFlush:                          {IsUp, SomethingToFlush, FlushInRange},
+	ActionSendFetch:                      {IsFetcher, ToOther, ToLeader, LogFlushed},
+	ActionCheckQuorumResign:              {IsLeader, OthersVote},
+	ActionResign:                         {IsLeader},
+	ActionSendEndQuorumEpoch:             {IsResigned, ToOtherVoter},
+	ActionLeaveResigned:                  {SupportsPreVote, IsResigned},
+	ActionStartRead:                      {IsLeader, NotReading, EpochCommitted},
+	ActionServeRead:                      {IsLeader, IsReading, ReadConfirmed},
+	ActionCrash:                          {IsUp, KeepInRange},
+	ActionLoseDisk:                       {IsUp},
+	ActionRestart:                        {IsDown},
+	ActionHandleVoteRequest:              {IsUp, NotStale, NewerEpoch, VoteAllowed, FirstVote},
+	ActionHandleVoteResponse:             {IsUp, NotStale, NewerEpoch, NoError, NamesLeader, Tallying, WasGranted},
+	ActionHandleBeginQuorumEpochRequest:  {IsUp, NotStale, NewerEpoch},
+	ActionHandleBeginQuorumEpochResponse: {IsUp, NotStale, NewerEpoch, NoError, NamesLeader, FromReader},
+	ActionHandleEndQuorumEpochRequest:    {IsUp, NotStale, NewerEpoch},
+	ActionHandleEndQuorumEpochResponse:   {IsUp, NotStale, NewerEpoch, NoError, NamesLeader},
+	ActionHandleFetchRequest:             {IsUp, PrefixInRange, ServesFetch, FetchIsValid, OfVoter},
+	ActionHandleFetchResponse:            {IsUp, TruncationFlushed, NotStale, NewerEpoch, NoError, NamesLeader, FromLeader, AnswersFetch, FetchDiverges, MovesForward},
+}

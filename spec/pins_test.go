@@ -3,6 +3,7 @@ package spec
 import (
 	"flag"
 	"fmt"
+	"go/format"
 	"os"
 	"strings"
 	"testing"
@@ -54,7 +55,9 @@ func TestPins(t *testing.T) {
 	}
 	if *update {
 		text := "package spec\n\n// pins has a line for each model; TestPins writes it anew with -update.\nvar pins = map[string]Pin{\n" + strings.Join(lines, "") + "}\n"
-		require.NoError(t, os.WriteFile("pins.go", []byte(text), 0o644))
+		formatted, err := format.Source([]byte(text))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile("pins.go", formatted, 0o644))
 	}
 }
 

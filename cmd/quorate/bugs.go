@@ -71,9 +71,16 @@ func listBugs(cmd *cobra.Command, f *runFlags, modules []string) error {
 	missed := 0
 	for i := range spec.Mutations {
 		mu := &spec.Mutations[i]
-		b, _, err := try(mu, f.options(cmd))
+		b, res, err := try(mu, f.options(cmd))
 		if err != nil {
 			return err
+		}
+		if res.Status == checker.Limit {
+			fmt.Fprintf(cmd.ErrOrStderr(), "quorate: ended at %s, before the end (%s)\n", mu.ID, res.LimitedBy)
+			if err := tw.Flush(); err != nil {
+				return err
+			}
+			return verdict(exitLimit)
 		}
 		if !b.Caught {
 			missed++

@@ -41,7 +41,14 @@ to see what would go unnoticed.`,
 			if f.mutate != "" && f.workers == 0 {
 				f.workers = 1 // among equally short counterexamples always the same
 			}
-			if len(models) == 0 && f.variant() == (Variant{}) && !f.json {
+			if slices.Contains(models, "") || cmd.Flags().Changed("model") && len(models) == 0 {
+				return fmt.Errorf("-model wants the name of a model")
+			}
+			whole := len(models) == 0 && f.variant() == (Variant{}) && !f.json
+			if whole && (len(properties) > 0 || keepGoing || projected) {
+				return fmt.Errorf("-property, -keep-going and -projected go with -model (or -model all)")
+			}
+			if whole {
 				return f.profiled(func() error { return runSuite(cmd, &f, deep) })
 			}
 			list, err := choose(models, f.variant())

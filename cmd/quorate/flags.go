@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/pkg/profile"
 	"github.com/spf13/cobra"
@@ -85,6 +86,13 @@ func (p *profileFlag) run(work func() error) error {
 	if !ok {
 		return fmt.Errorf("unknown profile %q; known: cpu, mem, mutex, block, trace", p.mode)
 	}
+	// The package ends the process if it cannot write, with the code of a violation.
+	probe, err := os.CreateTemp(".", ".profile-")
+	if err != nil {
+		return fmt.Errorf("-profile: %w", err)
+	}
+	probe.Close()
+	os.Remove(probe.Name())
 	defer profile.Start(mode, profile.ProfilePath("."), profile.NoShutdownHook, profile.Quiet).Stop()
 	return work()
 }

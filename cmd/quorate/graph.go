@@ -26,6 +26,9 @@ single and truncation.`,
 			if format != "dot" && format != "json" {
 				return fmt.Errorf("unknown format %q; known: dot, json", format)
 			}
+			if limit < 1 {
+				return fmt.Errorf("-max-states %d: want a number from 1", limit)
+			}
 			e, err := lookUp(model)
 			if err != nil {
 				return err

@@ -46,6 +46,9 @@ Exit codes: 0 all linearizable, 1 one is not, 2 malformed input, 3 undecided. Th
 second opinion alone, if undecided, does not make it 3.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.limits.Ops < 0 || c.limits.Time < 0 {
+				return fmt.Errorf("-register-ops %d, -register-time %s: they cannot be negative", c.limits.Ops, c.limits.Time)
+			}
 			list, err := historyFiles(args)
 			if err != nil {
 				return err

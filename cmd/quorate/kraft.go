@@ -62,12 +62,12 @@ func kraftVariant(v Variant) (spec.Variant, error) {
 		return out, unknown("action", action, names)
 	}
 	var names []string
-	for g := spec.NoGuard + 1; g < spec.NumGuards; g++ {
+	for _, g := range spec.GuardsOf(a) {
 		if g.String() == guard {
 			out.DropAction, out.DropGuard = a, g
 			return out, nil
 		}
 		names = append(names, g.String())
 	}
-	return out, unknown("guard", guard, names)
+	return out, unknown("guard of "+action, guard, names)
 }

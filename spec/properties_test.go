@@ -1,0 +1,80 @@
+package spec
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/quorate/quorate/checker"
+)
+
+func logOf(runs ...Run) Log {
+	var l Log
+	for _, r := range runs {
+		l.Append(r)
+	}
+	return l
+}
+
+func wrote(id ID, e Epoch, kind RecordKind, n int64) Run {
+	return Run{Count: n, Epoch: e, Origin: id, Kind: kind}
+}
+
+// Each property of one replica, or of two, is violated by a state made to violate it
+// alone, so that none of them is silent for want of a mutation that reaches it.
+func TestPropertiesCanBeViolated(t *testing.T) {
+	a := logOf(wrote(replicaA, 1, LeaderChange, 1), wrote(replicaA, 1, Data, 1))
+	c := logOf(wrote(replicaC, 2, LeaderChange, 1))
+	history := func(exposed Log, in Epoch) *Ghost {
+		g := &Ghost{Exposed: exposed, Chosen: exposed}
+		g.ExposedIn.Append(Run{Count: int64(exposed.End()), Epoch: in})
+		g.ChosenIn.Append(Run{Count: int64(exposed.End()), Epoch: in})
+		g.Starts.add(EpochStart{Epoch: 1, Leader: replicaA})
+		g.Starts.add(EpochStart{Epoch: 2, Leader: replicaC})
+		return g
+	}
+	replica := func(id ID, role Role, e Epoch, l Log, hw Offset) *Replica {
+		r := NewReplica(id, 0)
+		r.Role, r.Election.Epoch, r.Stored.Epoch, r.Log, r.Disk, r.HighWatermark = role, e, e, l, l, hw
+		return &r
+	}
+	one := func(want checker.Props, r *Replica, g *Ghost) {
+		t.Helper()
+		assert.Equal(t, want, CheckOne(r, g))
+	}
+	exposed := a.Slice(0, 1)
+	one(0, replica(replicaB, Follower, 2, a, 1), history(exposed, 1))
+	one(StateMachineSafety, replica(replicaB, Follower, 2, c, 1), history(exposed, 1))
+	one(CommittedStable, replica(replicaB, Follower, 2, Log{}, 1), history(exposed, 1))
+	one(CommittedStable|LeaderCompleteness, replica(replicaC, Leader, 2, c, Unknown), history(exposed, 1))
+	one(0, replica(replicaC, Leader, 2, c, Unknown), history(exposed, 3))
+	odd := logOf(wrote(replicaC, 2, LeaderChange, 1), wrote(replicaA, 1, Data, 1))
+	one(UniqueEpochOffset, replica(replicaB, Follower, 2, odd, Unknown), history(exposed, 1))
+
+	pair := func(want checker.Props, x, y *Replica) {
+		t.Helper()
+		assert.Equal(t, want, CheckPair(x, y))
+	}
+	pair(0, replica(replicaA, Follower, 2, a, 1), replica(replicaB, Follower, 2, exposed, 1))
+	pair(StateMachineSafety, replica(replicaA, Follower, 2, a, 1), replica(replicaB, Follower, 2, c, 1))
+	pair(LogMatching, replica(replicaA, Follower, 2, a, Unknown),
+		replica(replicaB, Follower, 2, logOf(wrote(replicaC, 1, LeaderChange, 1), wrote(replicaA, 1, Data, 1)), Unknown))
+
+	leader := replica(replicaA, Leader, 1, a, 1)
+	shorter := *leader
+	shorter.Log = exposed
+	require.Equal(t, LeaderAppendOnly, CheckStep(ActionHandleFetchResponse, leader, &shorter))
+	back := *leader
+	back.HighWatermark = 0
+	require.Equal(t, MonotonicHighWatermark, CheckStep(ActionFlush, leader, &back))
+	older := *leader
+	older.Election.Epoch = 0
+	require.Equal(t, MonotonicEpoch, CheckStep(ActionFlush, leader, &older))
+	voted, other := *leader, *leader
+	voted.Election.Voted, other.Election.Voted = replicaA, replicaB
+	require.Equal(t, VoteOnce, CheckStep(ActionHandleVoteRequest, &voted, &other))
+	left := *leader
+	left.EpochStart, left.Role = 1, Follower
+	require.Equal(t, RoleFieldsClear, CheckStep(ActionHandleVoteRequest, leader, &left))
+}
