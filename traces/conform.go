@@ -1,7 +1,9 @@
 package traces
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/quorate/quorate/spec"
@@ -313,9 +315,30 @@ func (v *validator) durable(c *comparison, a spec.ActionID, old, now *spec.Repli
 	same(c, "durable.logEnd", logEnd, seen.LogEnd)
 }
 
-// check finds what no event may have, whatever the specification says: names that
-// are not in the schema's vocabulary and nodes that take no part.
+// maxRecords is how many records one event may have: offsets have room for any
+// number of events that a trace may hold.
+const maxRecords = math.MaxInt32
+
+// check finds what no event may have, whatever the specification says: nothing at
+// all, names that are not in the schema's vocabulary, numbers of records that no
+// step can have, and nodes that take no part.
 func (v *validator) check(e *event.Event) error {
+	if e.Action == "" {
+		switch {
+		case e.Args != (event.Args{}):
+			return errors.New("args without an action: they are those of an action that has a name")
+		case e.Recv == nil && len(e.Send) == 0 && e.State.Has == 0 && e.Log == nil && e.Durable == nil:
+			return errors.New("an event that says nothing: no action, recv, send, state, log or durable")
+		}
+	}
+	if e.Args.Count > maxRecords {
+		return fmt.Errorf("args.count %d: an event appends at most %d records", e.Args.Count, maxRecords)
+	}
+	if e.Log != nil {
+		if err := checkRuns(e.Log.Appended); err != nil {
+			return fmt.Errorf("log.appended: %w", err)
+		}
+	}
 	if e.Action != "" {
 		if _, ok := spec.ActionNamed(e.Action); !ok {
 			return fmt.Errorf("unknown action %q", e.Action)
@@ -355,10 +378,19 @@ func (v *validator) checkMessage(m *event.Message) error {
 			return fmt.Errorf("node %d takes no part in the run (replicas %v)", id, v.who.ids)
 		}
 	}
-	for _, r := range m.Records {
+	return checkRuns(m.Records)
+}
+
+func checkRuns(runs []event.Run) error {
+	n := int64(0)
+	for _, r := range runs {
 		if r.Kind != event.LeaderChange && r.Kind != event.Data {
 			return fmt.Errorf("unknown kind of record %q", r.Kind)
 		}
+		if r.Count > maxRecords-n {
+			return fmt.Errorf("%d records and %d before them: an event has at most %d", r.Count, n, maxRecords)
+		}
+		n += r.Count
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (v *validator) successors(w *world, n int, r *spec.Replica, steps []hiddenS
 		case a == spec.ActionAppend:
 			counts := []int64{1}
 			if e != nil && e.State.Has&event.HasLogEnd != 0 {
-				if k := e.State.LogEnd - int64(r.Log.End()); k > 1 {
+				if k := e.State.LogEnd - int64(r.Log.End()); k > 1 && k <= maxRecords {
 					counts = append(counts, k)
 				}
 			}

@@ -2,6 +2,7 @@ package traces
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,7 +143,9 @@ func TestUnnamed(t *testing.T) {
 		all := read(t, generate(seed, three, 400, false))
 		for _, events := range all {
 			for i := range events {
-				events[i].Action = ""
+				if e := &events[i]; e.Args.Read == 0 { // the number of a read is nowhere else
+					e.Action, e.Args = "", event.Args{}
+				}
 			}
 		}
 		res, err := Validate(write(all), Options{Run: three})
@@ -250,6 +253,9 @@ func TestMalformed(t *testing.T) {
 		"unknown action": line(0) + "\n" + strings.Replace(line(1), events[1].Action, "Dance", 1) + "\n",
 		"unknown role":   strings.Replace(line(0), "Unattached", "King", 1) + "\n",
 		"unknown node":   strings.Replace(line(0), `"id":4`, `"id":5`, 1) + "\n",
+		"says nothing":   line(0) + "\n" + `{"v":1,"node":{"id":4,"dir":"dir"},"inc":1,"seq":2,"step":9}` + "\n",
+		"empty parts":    line(0) + "\n" + `{"v":1,"node":{"id":4,"dir":"dir"},"inc":1,"seq":2,"step":9,"args":{},"send":[],"state":{}}` + "\n",
+		"args alone":     line(0) + "\n" + `{"v":1,"node":{"id":4,"dir":"dir"},"inc":1,"seq":2,"step":9,"args":{"count":1},"state":{"epoch":1}}` + "\n",
 	} {
 		path := filepath.Join(dir, "node-4.ndjson")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -261,6 +267,49 @@ func TestMalformed(t *testing.T) {
 	}
 	_, err := Validate(nil, Options{})
 	require.Error(t, err)
+}
+
+// TestTooManyRecords: numbers that no log has room for are refused, not added up.
+func TestTooManyRecords(t *testing.T) {
+	const most = math.MaxInt32
+	for _, c := range []struct {
+		change func(e *event.Event)
+		want   string // empty: rejected, not malformed
+	}{
+		{func(e *event.Event) { e.Args.Count = most }, ""},
+		{func(e *event.Event) { e.Args.Count = most + 1 }, "args.count 2147483648"},
+		{func(e *event.Event) { e.Args.Count = math.MaxInt64 }, "args.count 9223372036854775807"},
+		{func(e *event.Event) { e.Log.Appended[0].Count = math.MaxInt64 }, "log.appended: 9223372036854775807 records"},
+		{func(e *event.Event) {
+			r := e.Log.Appended[0]
+			r.Count = most
+			e.Log.Appended = append(e.Log.Appended, r)
+		}, "log.appended: 2147483647 records and"},
+		{func(e *event.Event) {
+			e.Action, e.Args = "", event.Args{}
+			e.Send = []event.Message{{Kind: event.Fetch, Response: true, Conn: event.Conn{From: 4, To: 4, Inc: 1}, Records: []event.Run{{Kind: event.Data, Count: math.MaxInt64}}}}
+		}, "send: 9223372036854775807 records"},
+	} {
+		events := read(t, generate(1, single, 60, false))[0]
+		for i := range events {
+			if events[i].Action == "Append" {
+				e := copyEvent(&events[i])
+				c.change(e)
+				events[i] = *e
+				break
+			}
+		}
+		res, err := Validate([]Input{Events("node", events)}, Options{Run: single})
+		if c.want == "" {
+			require.NoError(t, err)
+			require.Equal(t, Rejected, res.Verdict)
+			continue
+		}
+		var m *MalformedError
+		require.ErrorAs(t, err, &m)
+		require.Positive(t, m.Line)
+		require.ErrorContains(t, err, c.want)
+	}
 }
 
 func BenchmarkValidate(b *testing.B) {
