@@ -28,14 +28,26 @@ func TestGenerated(t *testing.T) {
 	taken, reached := map[string]int{}, map[string]bool{}
 	for name, run := range map[string]*Run{"three": three, "old": old, "mixed": mixed, "single": single, "observed": observed} {
 		for seed := range uint64(20) {
-			res, err := Validate(generate(seed, run, 600, false), Options{Run: run})
+			inputs := generate(seed, run, 600, false)
+			res, err := Validate(inputs, Options{Run: run})
 			require.NoError(t, err)
 			if res.Verdict != Accepted {
 				t.Fatalf("%s, seed %d: %v\n%s", name, seed, res.Verdict, res.Rejection.Text())
 			}
 			require.EqualValues(t, 600, res.Stats.Events)
 			require.Empty(t, res.Stats.Hidden)
+			want := map[string]int{}
+			for _, events := range read(t, inputs) {
+				for i := range events {
+					want[events[i].Action]++
+					if i > 0 && events[i].Inc != events[i-1].Inc {
+						want["Crash"]++
+					}
+				}
+			}
+			require.Equal(t, want, res.Stats.Actions)
 			for a, n := range res.Stats.Actions {
+				require.NotContains(t, res.Stats.NotTaken, a)
 				taken[a] += n
 			}
 			for _, r := range res.Stats.Reached {
@@ -44,6 +56,12 @@ func TestGenerated(t *testing.T) {
 		}
 	}
 	t.Logf("actions taken: %v; reached: %d properties", taken, len(reached))
+	for a := spec.ActionID(0); a < spec.NumReplicaActions; a++ {
+		if a != spec.ActionLoseDisk { // no disk of the generator is ever lost
+			require.NotZero(t, taken[a.String()], "no walk takes %v", a)
+		}
+	}
+	require.GreaterOrEqual(t, len(reached), 20)
 }
 
 func TestGeneratedLong(t *testing.T) {
