@@ -47,6 +47,9 @@ was used up before an answer.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if opt.Hidden < 0 {
+				return fmt.Errorf("trace check: --hidden %d: how many hidden steps there may be, from 0", opt.Hidden)
+			}
 			opt.NoInvariants = !invariants
 			recordings, err := recordings(args)
 			if err != nil {

@@ -114,3 +114,15 @@ func TestTraceCheckUsage(t *testing.T) {
 	require.Equal(t, exitHolds, code)
 	require.Regexp(t, `--hidden int .*\(default 0\)`, out)
 }
+
+func TestTraceCheckHidden(t *testing.T) {
+	dir := writeTrace(t, aTrace...)
+	for _, arg := range []string{"-hidden=-1", "--hidden=-7"} {
+		code, out := traceCheck(t, arg, dir)
+		require.Equal(t, exitUsage, code, out)
+		require.Contains(t, out, "--hidden -")
+	}
+	code, out := traceCheck(t, "-hidden", "-1", dir)
+	require.Equal(t, exitUsage, code, out)
+	require.Contains(t, out, "--hidden -1")
+}
