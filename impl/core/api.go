@@ -23,6 +23,10 @@ const NoReplica ReplicaID = -1
 // Epoch numbers election rounds. Epoch 0 has no leader and no records.
 type Epoch int32
 
+// MaxEpoch is the last epoch. The number above it is kept free, so that an epoch
+// can be counted up and compared; no message and no disk may hold it.
+const MaxEpoch Epoch = math.MaxInt32 - 1
+
 // Offset is a position in the log. All ends are exclusive.
 type Offset int64
 

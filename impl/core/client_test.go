@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -123,6 +124,12 @@ func TestConfigAndDiskAreChecked(t *testing.T) {
 		{Config{}, DiskState{LogEnd: 2, Epochs: []EpochStart{{1, 0}, {1, 1}}}},
 		{Config{}, DiskState{LogEnd: 2, Epochs: []EpochStart{{1, 0}, {2, 2}}}},
 		{Config{ID: -1}, file(1, -1, 3)},
+		{Config{}, file(-1, -1, -1)},
+		{Config{}, file(math.MaxInt32, -1, -1)},
+		{Config{}, DiskState{
+			HasElection: true, Election: Election{Epoch: 1, Leader: NoReplica, Voted: NoKey},
+			LogEnd: 2, Epochs: []EpochStart{{math.MaxInt32, 0}},
+		}},
 	} {
 		_, err := New(c.cfg, c.disk, 0, &out)
 		require.Error(t, err, "%+v", c)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -362,4 +363,59 @@ func TestAPeerWithoutPreVoteIsNotWaitedFor(t *testing.T) {
 	g.step(Input{Kind: InputRequestFailed, Peer: 2, Correlation: op.Correlation, Error: UnsupportedVersion})
 	require.Equal(t, Candidate, g.state().Role)
 	require.Equal(t, Epoch(1), g.state().Epoch)
+}
+
+// No message makes a replica count past the last epoch.
+func TestEpochsEnd(t *testing.T) {
+	both(t, func(t *testing.T, change func(*Config)) {
+		g := newRig(t, DiskState{}, change)
+		before := g.state()
+		for _, kind := range []MessageKind{Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch} {
+			require.Equal(t, InvalidRequest, g.ask(2, Message{Kind: kind, Epoch: math.MaxInt32}).Error, "%v", kind)
+			require.Equal(t, before.Epoch, g.state().Epoch)
+		}
+		for _, m := range []Message{
+			{Epoch: math.MaxInt32, Leader: NoReplica}, {Epoch: math.MaxInt32, Leader: 2},
+			{Epoch: math.MaxInt32, Leader: NoReplica, Error: FencedLeaderEpoch},
+		} {
+			g = newRig(t, file(4, 2, -1), change)
+			before = g.state()
+			g.answer(g.request(2, Fetch), m)
+			require.Equal(t, before, g.state())
+			require.Empty(t, g.actions())
+			require.Nil(t, g.request(2, Fetch), "it backs off")
+		}
+
+		// In the last epoch a replica keeps its role, whatever time it is.
+		for _, c := range []struct {
+			disk DiskState
+			role Role
+		}{
+			{file(MaxEpoch, NoReplica, NoReplica), Unattached},
+			{file(MaxEpoch, 2, NoReplica), Follower},
+			{file(MaxEpoch, 1, NoReplica), Resigned},
+			{file(MaxEpoch, NoReplica, 1), Candidate},
+		} {
+			g = newRig(t, c.disk, change)
+			g.tick(g.now + 30_000)
+			require.Equal(t, c.role, g.state().Role)
+			require.Equal(t, MaxEpoch, g.state().Epoch)
+		}
+		// One that voted for itself in it may still win it.
+		g = newRig(t, file(MaxEpoch, NoReplica, 1), change)
+		g.answer(g.request(2, Vote), Message{Epoch: MaxEpoch, Leader: NoReplica, Granted: true})
+		require.Equal(t, Leader, g.state().Role)
+		g.step(Input{Kind: InputResign})
+		g.tick(g.now + 30_000)
+		require.Equal(t, Resigned, g.state().Role)
+		// The epoch before it is left as any other.
+		g = newRig(t, file(MaxEpoch-1, 2, NoReplica), func(c *Config) { c.PreVote = false })
+		g.tick(g.now + 30_000)
+		require.Equal(t, MaxEpoch, g.state().Epoch)
+		require.Equal(t, Candidate, g.state().Role)
+		// A single voter too.
+		g = newRig(t, file(MaxEpoch, 1, NoReplica), func(c *Config) { change(c); c.Voters = voters(1) })
+		g.tick(g.now + 30_000)
+		require.Equal(t, MaxEpoch, g.state().Epoch)
+	})
 }

@@ -55,7 +55,7 @@ func (r *Replica) fetchRequest(m *Message) (answer Message, readTo Offset) {
 // over here: who asks may only have heard of it.
 func (r *Replica) checkFetchRequest(m *Message) ErrorCode {
 	switch {
-	case m.MaxWait < 0, m.Offset < 0, m.LastEpoch < 0, m.LastEpoch > m.Epoch:
+	case m.MaxWait < 0, m.Offset < 0, m.LastEpoch < 0, m.LastEpoch > m.Epoch, m.Epoch > MaxEpoch:
 		return InvalidRequest
 	case m.Epoch < r.epoch:
 		return FencedLeaderEpoch

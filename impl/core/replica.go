@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"slices"
+	"strconv"
 )
 
 // Replica is one KRaft replica. It is not safe for concurrent use.
@@ -280,6 +281,8 @@ func (d *DiskState) check(c *Config) error {
 	switch {
 	case d.LogStart != 0:
 		return errors.New("core: the log does not start at 0, and there are no snapshots yet")
+	case d.HasElection && (d.Election.Epoch < 0 || d.Election.Epoch > MaxEpoch):
+		return errors.New("core: the epoch " + strconv.Itoa(int(d.Election.Epoch)) + " of the quorum state is none")
 	case d.LogEnd < 0:
 		return errors.New("core: the log end is negative")
 	case d.LogEnd > 0 && len(d.Epochs) == 0:
@@ -288,6 +291,9 @@ func (d *DiskState) check(c *Config) error {
 		return errors.New("core: there is a vote and the replica has no id")
 	}
 	for i, e := range d.Epochs {
+		if e.Epoch > MaxEpoch {
+			return errors.New("core: the epoch " + strconv.Itoa(int(e.Epoch)) + " of the log is none")
+		}
 		if e.Epoch <= 0 || e.Start < 0 || e.Start >= d.LogEnd {
 			return errors.New("core: an epoch of the log has no records")
 		}

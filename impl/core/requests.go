@@ -148,6 +148,10 @@ func (r *Replica) handleResponse(in *Input) {
 	in.Message = &r.completedMessage
 	m := in.Message
 	m.PreVote, m.Read = p.preVote, p.read // not on the wire
+	if m.Epoch > MaxEpoch {
+		r.backOff(p)
+		return
+	}
 	action := [...]string{
 		Vote:             actHandleVoteResponse,
 		BeginQuorumEpoch: actHandleBeginQuorumEpochResponse,
@@ -204,7 +208,7 @@ func (r *Replica) fencedVoterRequest(m *Message) ErrorCode {
 	switch {
 	case m.Epoch < r.epoch:
 		return FencedLeaderEpoch
-	case m.From.ID < 0 || m.From.ID == r.cfg.ID:
+	case m.Epoch > MaxEpoch, m.From.ID < 0, m.From.ID == r.cfg.ID:
 		return InvalidRequest
 	}
 	return None

@@ -174,6 +174,9 @@ func (r *Replica) leaveResigned() {
 
 // expireRole takes the one transition of the role that is due, if any.
 func (r *Replica) expireRole() bool {
+	if r.epoch >= MaxEpoch {
+		r.postpone()
+	}
 	switch r.role {
 	case Unattached:
 		if r.now < r.electionDeadline {
@@ -212,6 +215,20 @@ func (r *Replica) expireRole() bool {
 		}
 	}
 	return true
+}
+
+// postpone puts off what would end in a new epoch, as there is none after the last:
+// a replica in it can follow, lead and resign, and never stands again.
+func (r *Replica) postpone() {
+	later := r.now + r.cfg.ElectionTimeout
+	switch {
+	case r.role == Follower && r.self >= 0 && r.now >= r.follow.deadline:
+		r.follow.deadline = later
+	case r.role == Candidate && r.nominee.backingOff && r.now >= r.nominee.backoffUntil:
+		r.nominee.backoffUntil = later
+	case r.role != Follower && r.role != Leader && r.now >= r.electionDeadline:
+		r.electionDeadline = later
+	}
 }
 
 // stand stands for election.

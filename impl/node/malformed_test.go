@@ -112,6 +112,10 @@ func TestStrangeRequests(t *testing.T) {
 			{Kind: core.EndQuorumEpoch, From: key, To: core.NoKey, Epoch: 0, Preferred: []core.ReplicaKey{key, key, core.NoKey}},
 			{Kind: core.Vote, From: key, To: core.ReplicaKey{ID: 99}, Epoch: 3, Offset: big, LastEpoch: 7, PreVote: true},
 			{Kind: core.Vote, From: key, To: core.NoKey, Epoch: 0, Offset: big, LastEpoch: 0, PreVote: false},
+			{Kind: core.Vote, From: key, To: core.NoKey, Epoch: 1<<31 - 1},
+			{Kind: core.Vote, From: key, To: core.NoKey, Epoch: 1<<31 - 1, PreVote: true},
+			{Kind: core.BeginQuorumEpoch, From: key, To: core.NoKey, Epoch: 1<<31 - 1},
+			{Kind: core.EndQuorumEpoch, From: key, To: core.NoKey, Epoch: 1<<31 - 1},
 		} {
 			for _, n := range c.nodes {
 				version := n.codec.Supported(map[core.MessageKind]wire.API{

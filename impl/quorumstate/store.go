@@ -3,6 +3,7 @@ package quorumstate
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path"
 
 	"github.com/quorate/quorate/impl/fs"
@@ -31,6 +32,8 @@ func (e Election) check() error {
 	switch {
 	case e.Epoch < 0:
 		return fmt.Errorf("epoch %d is negative", e.Epoch)
+	case e.Epoch == math.MaxInt32: // kept free, so that an epoch can be counted up
+		return fmt.Errorf("epoch %d is above the last", e.Epoch)
 	case e.Leader < None:
 		return fmt.Errorf("leader %d is not a replica id", e.Leader)
 	case e.Voted < None:

@@ -77,6 +77,7 @@ func TestRefused(t *testing.T) {
 		`{"leaderId":1,"leaderEpoch":2147483648,"votedId":-1,"data_version":0}`:                                    "leaderEpoch 2147483648 is out of range",
 		`{"leaderId":1,"leaderEpoch":1.5,"votedId":-1,"data_version":0}`:                                           "out of range",
 		`{"leaderId":1,"leaderEpoch":-1,"votedId":-1,"data_version":0}`:                                            "epoch -1 is negative",
+		`{"leaderId":1,"leaderEpoch":2147483647,"votedId":-1,"data_version":0}`:                                    "epoch 2147483647 is above the last",
 		`{"leaderId":-2,"leaderEpoch":1,"votedId":-1,"data_version":0}`:                                            "leader -2",
 		`{"leaderId":1,"leaderEpoch":1,"votedId":-5,"data_version":0}`:                                             "vote -5",
 		`{"leaderId":1,"leaderEpoch":1,"votedId":1,"data_version":1}`:                                              "votedDirectoryId is missing",

@@ -156,7 +156,7 @@ func bodyError(h Header, err error) error {
 
 // meaningless finds values that no replica can mean.
 func meaningless(m *core.Message) bool {
-	return m.Epoch < 0 || m.Offset < 0 || m.LastEpoch < 0 || m.MaxWait < 0 || m.HighWatermark < core.UnknownOffset ||
+	return m.Epoch < 0 || m.Epoch > core.MaxEpoch || m.Offset < 0 || m.LastEpoch < 0 || m.MaxWait < 0 || m.HighWatermark < core.UnknownOffset ||
 		m.Kind != core.Fetch && m.From.ID < 0
 }
 

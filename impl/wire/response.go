@@ -153,7 +153,7 @@ func (c *Codec) ReadResponse(frame []byte, e Expect, m *core.Message) (core.Erro
 	if code != core.None {
 		return code, nil
 	}
-	if m.Epoch < 0 || m.Leader < core.NoReplica || m.HighWatermark < core.UnknownOffset ||
+	if m.Epoch < 0 || m.Epoch > core.MaxEpoch || m.Leader < core.NoReplica || m.HighWatermark < core.UnknownOffset ||
 		m.Diverging.Epoch < -1 || m.Diverging.Epoch >= 0 && m.Diverging.End < 0 {
 		return 0, malformed("response of API %d: leader %d, epoch %d, high watermark %d, diverging epoch %d at %d",
 			e.API, m.Leader, m.Epoch, m.HighWatermark, m.Diverging.Epoch, m.Diverging.End)

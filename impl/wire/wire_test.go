@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
@@ -190,6 +191,21 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// An epoch above the last is no epoch.
+func TestResponseEpochs(t *testing.T) {
+	c := testCodec()
+	for _, m := range responses() {
+		e := Expect{Header: Header{API: apiOf(m.Kind), Version: c.Supported(apiOf(m.Kind)).Max}}
+		for epoch, fine := range map[core.Epoch]bool{core.MaxEpoch: true, math.MaxInt32: false, -1: false} {
+			m.Epoch = epoch
+			var have core.Message
+			_, err := c.ReadResponse(c.AppendResponse(nil, e.Header, &m)[4:], e, &have)
+			require.Equal(t, fine, err == nil, "%v epoch %d: %v", m.Kind, epoch, err)
+			require.True(t, fine || errors.Is(err, ErrMalformed))
+		}
+	}
+}
+
 // The Fetch response written by hand is what kmsg writes.
 func TestFetchResponseIsThatOfKmsg(t *testing.T) {
 	c := testCodec()
@@ -240,8 +256,12 @@ func TestRefusals(t *testing.T) {
 		require.Equal(t, core.None, read(silent, m))
 		require.Equal(t, InconsistentClusterID, read(other, m))
 		bad := m
-		bad.Epoch = -1
-		require.Equal(t, core.InvalidRequest, read(c, bad))
+		for _, epoch := range []core.Epoch{-1, math.MaxInt32} {
+			bad.Epoch = epoch
+			require.Equal(t, core.InvalidRequest, read(c, bad))
+		}
+		bad.Epoch = core.MaxEpoch
+		require.Equal(t, core.None, read(c, bad))
 		if m.Kind != core.Fetch {
 			bad = m
 			bad.From.ID = -4
