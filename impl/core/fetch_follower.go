@@ -91,6 +91,17 @@ func (r *Replica) handleFetchResponse(in *Input, p *peer, changed bool) {
 	r.done(actHandleFetchResponse, in)
 }
 
+// cutsCommitted finds a response that would have a follower cut off what it knows to
+// be committed. No leader says so: either it has lost its disk, or it lies. A peer
+// shall not stop us, so this is looked at before anything else in a response.
+func (r *Replica) cutsCommitted(m *Message) bool {
+	if m.Kind != Fetch || m.Error != None || m.Epoch != r.epoch || m.Diverging.Epoch < 0 {
+		return false
+	}
+	to := r.log.truncationPoint(m.Diverging)
+	return to >= 0 && to < r.hwFloor
+}
+
 func (r *Replica) truncate(to Offset) {
 	r.assert(to >= r.hwFloor, "truncation below the high watermark")
 	r.log.cut(to)

@@ -252,20 +252,70 @@ func TestNothingIsClaimedBeforeATruncationIsDurable(t *testing.T) {
 	require.Equal(t, Offset(4), g.request(2, Vote).Message.Offset)
 }
 
+// A peer that would have committed records cut off is not believed, whether it leads
+// already or says so only now.
+func TestCommittedRecordsAreNotCutOff(t *testing.T) {
+	g := newRig(t, logOf(6, EpochStart{1, 0}), nil).follow(4)
+	m := fetched(6, 4)
+	m.HighWatermark = 5
+	g.answer(g.request(2, Fetch), m)
+	require.Equal(t, Offset(5), g.state().HighWatermark)
+	lie := Message{Epoch: 4, Leader: 2, Diverging: EpochEnd{1, 4}}
+	before := g.state()
+	o := g.request(2, Fetch)
+	for range 3 {
+		require.Empty(t, g.answer(o, lie))
+		require.Equal(t, before, g.state())
+		g.tick(g.now + 20)
+		o = g.request(2, Fetch)
+		require.NotNil(t, o, "it asks again, later")
+	}
+	// It is no proof that the leader is there.
+	for g.state().Role == Follower {
+		if o := g.request(2, Fetch); o != nil {
+			g.answer(o, lie)
+		}
+		g.tick(g.now + 20)
+		require.Less(t, g.now, Ticks(4000))
+	}
+	require.Equal(t, Prospective, g.state().Role)
+	require.Equal(t, before.LogEnd, g.state().LogEnd)
+
+	// Up to the high watermark it may.
+	g = newRig(t, logOf(6, EpochStart{1, 0}), nil).follow(4)
+	g.answer(g.request(2, Fetch), m)
+	g.answer(g.request(2, Fetch), Message{Epoch: 4, Leader: 2, Diverging: EpochEnd{1, 5}})
+	require.Equal(t, Offset(5), g.has(OpTruncate).End)
+
+	// One that only now says that it leads: that is not believed either.
+	g = newRig(t, logOf(6, EpochStart{1, 0}), nil).follow(4)
+	g.answer(g.request(2, Fetch), m)
+	g.ask(3, Message{Kind: Vote, Epoch: 5})
+	g.tick(g.now + 100)
+	for range 20 {
+		for _, id := range []ReplicaID{2, 3} {
+			if o := g.request(id, Fetch); o != nil {
+				require.Empty(t, g.answer(o, Message{Epoch: 5, Leader: id, Diverging: EpochEnd{1, 4}}))
+				require.Equal(t, Unattached, g.state().Role)
+			}
+		}
+		g.tick(g.now + 20)
+	}
+}
+
 func TestTruncationBelowTheHighWatermarkPanics(t *testing.T) {
 	g := newRig(t, logOf(6, EpochStart{1, 0}), nil).follow(4)
 	m := fetched(6, 4)
 	m.HighWatermark = 5
 	g.answer(g.request(2, Fetch), m)
 	require.Equal(t, Offset(5), g.state().HighWatermark)
-	o := g.request(2, Fetch)
 	defer func() {
 		text := recover().(string)
 		require.Contains(t, text, "truncation below the high watermark")
 		require.Contains(t, text, "replica 1 Follower epoch 4 leader 2")
-		require.Contains(t, text, "diverging 1:4")
+		require.Contains(t, text, "high watermark 5")
 	}()
-	g.answer(o, Message{Epoch: 4, Leader: 2, Diverging: EpochEnd{1, 4}})
+	g.r.truncate(4)
 }
 
 func TestFollowerAppendsOnlyWhatFits(t *testing.T) {

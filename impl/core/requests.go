@@ -148,8 +148,8 @@ func (r *Replica) handleResponse(in *Input) {
 	in.Message = &r.completedMessage
 	m := in.Message
 	m.PreVote, m.Read = p.preVote, p.read // not on the wire
-	if m.Epoch > MaxEpoch {
-		r.backOff(p)
+	if m.Epoch > MaxEpoch || r.cutsCommitted(m) {
+		r.backOff(p) // nothing else of it is believed either
 		return
 	}
 	action := [...]string{
