@@ -20,7 +20,8 @@
 // another.
 //
 // An error of the storage or of the trace stops the node (see [Node.Done]); nothing
-// is retried. A broken invariant panics.
+// is retried. So does a broken invariant of the core, with an error that tells its
+// last inputs.
 //
 // Provisional until Kafka's own client requests are served: the client protocol of
 // clientapi.go, and the state machine in memory, which keeps every committed value

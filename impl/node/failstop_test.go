@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/fs"
 	"github.com/stretchr/testify/require"
 )
@@ -48,5 +49,43 @@ func TestStorageFailureStopsTheNode(t *testing.T) {
 			require.Equal(t, "a", string(c.nodes[0].Values(0)[0].Value))
 			require.Equal(t, int32(2), c.nodes[0].State().Incarnation)
 		})
+	}
+}
+
+// A broken invariant of the core ends the replica, not its process, and says what
+// led to it. Nothing of the step is carried out.
+func TestBrokenInvariantStopsTheNode(t *testing.T) {
+	c := newCluster(t, 1, true, nil)
+	for name, broken := range map[string]struct {
+		in   input
+		says []string
+	}{
+		"assertion": {
+			input{Input: core.Input{Kind: core.InputFlushed, Flush: 1 << 40}},
+			[]string{"replica 1: core: a flush that was never asked for\nreplica 1 Leader epoch ", "\nlast inputs, from number ", " Flushed flush 1099511627776"},
+		},
+		"runtime error": {
+			input{Input: core.Input{Kind: core.InputRequest}, accepted: &inConn{}}, // without a message
+			[]string{"replica 1: core: runtime error: ", "impl/core.(*Replica).handleRequest"},
+		},
+	} {
+		c.append(name)
+		n := c.nodes[0]
+		c.nodes[0] = nil
+		n.give(broken.in)
+		select {
+		case <-n.Done():
+		case <-time.After(10 * time.Second):
+			t.Fatal("it goes on")
+		}
+		for _, text := range broken.says {
+			require.ErrorContains(t, n.Err(), text)
+		}
+		_, err := n.Append(context.Background(), []byte("b"))
+		require.ErrorIs(t, err, ErrStopped)
+		require.Equal(t, n.Err(), n.Close())
+		c.start(0) // what was acknowledged is there, and nobody holds the lock
+		c.append("after it")
+		require.Equal(t, name, string(c.nodes[0].Values(0)[len(c.nodes[0].Values(0))-2].Value))
 	}
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/quorate/quorate/impl/core"
@@ -84,8 +85,29 @@ func (n *Node) step(in *input) error {
 			delete(n.peers, in.from.peer)
 		}
 	}
-	n.replica.Step(n.now(), &in.Input, &n.effects)
+	if err := n.guarded(func() error {
+		n.replica.Step(n.now(), &in.Input, &n.effects)
+		return nil
+	}); err != nil {
+		return err
+	}
 	return n.carryOut(in)
+}
+
+// guarded calls the core. If an invariant of it is broken, nothing that it asked for
+// in this step is carried out: the replica ends as one whose storage fails does, and
+// the error has what the core remembers.
+func (n *Node) guarded(call func() error) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case string: // an assertion, which says "core: ..."
+			err = fmt.Errorf("replica %d: %s", n.cfg.ID, p)
+		default:
+			err = fmt.Errorf("replica %d: core: %v\n%s", n.cfg.ID, p, debug.Stack())
+		}
+	}()
+	return call()
 }
 
 // carryOut carries out the effects of a step: storage and trace first, then what

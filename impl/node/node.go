@@ -180,11 +180,10 @@ func (n *Node) open() (err error) {
 			return err
 		}
 	}
-	n.replica, err = core.New(n.coreCfg, n.driver.Disk(), n.now(), &n.effects)
-	if err != nil {
+	return n.guarded(func() error {
+		n.replica, err = core.New(n.coreCfg, n.driver.Disk(), n.now(), &n.effects)
 		return err
-	}
-	return nil
+	})
 }
 
 func (n *Node) openTrace() (err error) {
