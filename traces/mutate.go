@@ -58,7 +58,7 @@ func (r *MutationReport) Text() string {
 // Reasons why a changed run is accepted.
 const (
 	reasonStep     = "step numbers only group the events of one step of the code; the specification has none"
-	reasonUnread   = "the message is received by nobody, so its identity says nothing"
+	reasonUnread   = "the message is received by nobody, so its number says nothing, and it might have been to another"
 	reasonPrefix   = "a response that is received by nobody: it might have carried more"
 	reasonRead     = "the number of a read is a name, and nothing else refers to this one"
 	reasonDied     = "last event of its incarnation: to have sent nothing is to have sent a message that was lost"
@@ -276,7 +276,7 @@ func (m *mutator) try(j job, change string, e *event.Event, rest []event.Event) 
 	}
 	reason := ""
 	if accepted {
-		reason = m.reason(j, change, original)
+		reason = m.reason(j, change, e, rest)
 	}
 	kind := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -302,9 +302,11 @@ func (m *mutator) try(j job, change string, e *event.Event, rest []event.Event) 
 	m.report.ByChange[kind] = count
 }
 
-// reason says why a change that was accepted is harmless, if it is.
-func (m *mutator) reason(j job, change string, e *event.Event) string {
+// reason says why a change that was accepted is harmless, if it is. changed and
+// after are what [mutator.try] has been given.
+func (m *mutator) reason(j job, change string, changed *event.Event, after []event.Event) string {
 	v := j.v
+	e := &v.nodes[j.n].event
 	rest := m.rest(j)
 	last := len(rest) == 0 || rest[0].Inc != e.Inc
 	unread := true
@@ -314,13 +316,11 @@ func (m *mutator) reason(j job, change string, e *event.Event) string {
 	switch {
 	case change == "Step":
 		return reasonStep
-	case strings.HasPrefix(change, "Send[0].Conn.") || change == "Send[0].Correlation":
-		if unread {
-			return reasonUnread
-		}
+	case (change == "Send[0].Conn.N" || change == "Send[0].Correlation" || change == "Send[0].Conn.To" && e.Recv == nil) && unread:
+		return reasonUnread
 	case strings.HasPrefix(change, "Send[0].Records[") && strings.HasSuffix(change, ".Count") && unread:
 		return reasonPrefix
-	case change == "Args.Read":
+	case change == "Args.Read" && e.Action == spec.ActionStartRead.String() && !m.refersToRead(j.n, e):
 		return reasonRead
 	case (change == "Send" || change == "Send[0].External") && last && unread:
 		return reasonDied
@@ -336,7 +336,7 @@ func (m *mutator) reason(j job, change string, e *event.Event) string {
 		return reasonUnseen
 	case change == "(repeated)" && v.receives(e) && !e.Recv.Response && m.repeatable(v, j.n, e):
 		return reasonCopied
-	case change == "(reordered)" && m.commute(v, j.n, e, &rest[0]):
+	case change == "(reordered)" && m.commute(j, changed, after):
 		return reasonCommute
 	case change == "(another message)" && m.alike(v, j.n, e):
 		return reasonOther
@@ -370,23 +370,54 @@ func (m *mutator) repeatable(v *validator, n int, e *event.Event) bool {
 	return c.take(n) == nil
 }
 
-// commute says whether two events of a node may be taken in either order to the
-// same states.
-func (m *mutator) commute(v *validator, n int, e, next *event.Event) bool {
-	a, b := v.clone(), v.clone()
-	after := func(c *validator, first, second event.Event) bool {
-		for _, x := range []event.Event{first, second} {
-			c.nodes[n].event, c.nodes[n].ready = x, true
-			if !c.canTake(n) || c.take(n) != nil {
-				return false
+// refersToRead says whether anything in the incarnation has the number of the read
+// that an event starts.
+func (m *mutator) refersToRead(n int, start *event.Event) bool {
+	for i := range m.events[n] {
+		e := &m.events[n][i]
+		if e.Inc != start.Inc {
+			continue
+		}
+		if e.Args.Read == start.Args.Read && e.Seq != start.Seq {
+			return true
+		}
+		for k := range e.Send {
+			if s := &e.Send[k]; !s.Response && s.Read == start.Args.Read {
+				return true
 			}
 		}
-		return true
+		if r := e.Recv; r != nil && r.Response && r.Read == start.Args.Read {
+			return true
+		}
 	}
-	if !after(a, *e, *next) || !after(b, *next, *e) {
-		return true // not at this place; the changed run takes other events in between
+	return false
+}
+
+// commute says whether the next two events of a node lead to the same state in
+// the run as it is and with first and then the rest in their place.
+func (m *mutator) commute(j job, first *event.Event, rest []event.Event) bool {
+	a, b := j.v.clone(), j.v.clone()
+	b.nodes[j.n].event, b.nodes[j.n].source = *first, &memory{events: rest}
+	if !a.takeOf(j.n, 2) || !b.takeOf(j.n, 2) {
+		return false
 	}
-	return sameReplica(&a.worlds[0].replicas[n], &b.worlds[0].replicas[n])
+	x, y := a.worlds[0], b.worlds[0]
+	return sameReplica(&x.replicas[j.n], &y.replicas[j.n]) && x.reading[j.n] == y.reading[j.n] && x.mute[j.n] == y.mute[j.n]
+}
+
+// takeOf goes on until so many more events of a node are taken, with what others do
+// in between; false if that cannot be.
+func (v *validator) takeOf(n int, events int64) bool {
+	for end := v.nodes[n].taken + events; v.nodes[n].taken < end; {
+		k := n
+		if !v.canTake(n) {
+			k = v.choose()
+		}
+		if k < 0 || v.take(k) != nil || v.next(k) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // alike says whether handling the other message leads to the same replica.

@@ -79,7 +79,7 @@ func TestGeneratedLong(t *testing.T) {
 func TestEveryChangeIsNoticed(t *testing.T) {
 	events := 1000
 	if testing.Short() {
-		events = 150
+		events = 400
 	}
 	for name, run := range map[string]*Run{"three": three} {
 		began := time.Now()
@@ -92,6 +92,53 @@ func TestEveryChangeIsNoticed(t *testing.T) {
 		}
 		require.Greater(t, report.Rejected, report.Tried*9/10)
 	}
+}
+
+// TestReasons: what is accepted is not harmless for that alone.
+func TestReasons(t *testing.T) {
+	events := read(t, generate(1, single, 200, false))[0]
+	v, err := newValidator([]Input{Events("node", events)}, Options{Run: single})
+	require.NoError(t, err)
+	v.quiet = true
+	require.NoError(t, v.load())
+	m := &mutator{}
+	m.events[0] = events
+	reads, impossible, both := 0, 0, 0
+	for i := range events[:len(events)-1] {
+		j, e, next := job{v.clone(), 0}, &events[i], &events[i+1]
+		if e.Action == "StartRead" {
+			served := false
+			for _, o := range events {
+				served = served || o.Inc == e.Inc && o.Action == "ServeRead" && o.Args.Read == e.Args.Read
+			}
+			if served {
+				reads++
+				require.Empty(t, m.reason(j, "Args.Read", e, events[i+1:]))
+			}
+		}
+		if e.Action == "ServeRead" {
+			require.Empty(t, m.reason(j, "Args.Read", e, events[i+1:]))
+		}
+		if next.Inc == e.Inc {
+			first, second := *next, *e
+			first.Seq, second.Seq = second.Seq, first.Seq
+			first.Step, second.Step = second.Step, first.Step
+			reason := m.reason(j, "(reordered)", &first, append([]event.Event{second}, events[i+2:]...))
+			switch {
+			case e.Action == "Restart" || e.Action == "BecomeCandidate": // nothing goes before them that comes after
+				impossible++
+				require.Empty(t, reason)
+			case e.Action == "Flush" && next.Action == "Flush" && e.Durable.LogEnd == next.Durable.LogEnd:
+				both++
+				require.Equal(t, reasonCommute, reason)
+			}
+		}
+		require.Nil(t, v.take(0))
+		require.NoError(t, v.next(0))
+	}
+	t.Logf("%d reads served, %d orders impossible, %d possible", reads, impossible, both)
+	require.NotZero(t, reads)
+	require.NotZero(t, impossible)
 }
 
 func read(t testing.TB, inputs []Input) [][]event.Event {
