@@ -117,12 +117,13 @@ func TestConfigAndDiskAreChecked(t *testing.T) {
 		{Config{ID: -2}, DiskState{}},
 		{Config{Voters: voters(1, 1)}, DiskState{}},
 		{Config{Voters: voters(-1)}, DiskState{}},
-		{Config{}, DiskState{LogStart: 1, LogEnd: 2, Epochs: []EpochStart{{1, 1}}}},
-		{Config{}, DiskState{LogEnd: 2}},
-		{Config{}, DiskState{LogEnd: 2, Epochs: []EpochStart{{0, 0}}}},
-		{Config{}, DiskState{LogEnd: 2, Epochs: []EpochStart{{1, 1}}}},
-		{Config{}, DiskState{LogEnd: 2, Epochs: []EpochStart{{1, 0}, {1, 1}}}},
-		{Config{}, DiskState{LogEnd: 2, Epochs: []EpochStart{{1, 0}, {2, 2}}}},
+		{Config{}, DiskState{HasElection: true, LogStart: 1, LogEnd: 2, Epochs: []EpochStart{{1, 1}}}},
+		{Config{}, DiskState{HasElection: true, LogEnd: 2}},
+		{Config{}, logOf(-1, EpochStart{1, 0})},
+		{Config{}, logOf(2, EpochStart{0, 0})},
+		{Config{}, logOf(2, EpochStart{1, 1})},
+		{Config{}, logOf(2, EpochStart{1, 0}, EpochStart{1, 1})},
+		{Config{}, logOf(2, EpochStart{1, 0}, EpochStart{2, 2})},
 		{Config{ID: -1}, file(1, -1, 3)},
 		{Config{}, file(-1, -1, -1)},
 		{Config{}, file(math.MaxInt32, -1, -1)},
@@ -134,4 +135,8 @@ func TestConfigAndDiskAreChecked(t *testing.T) {
 		_, err := New(c.cfg, c.disk, 0, &out)
 		require.Error(t, err, "%+v", c)
 	}
+	_, err := New(Config{}, logOf(2, EpochStart{1, 0}, EpochStart{2, 1}), 0, &out)
+	require.NoError(t, err)
+	_, err = New(Config{}, DiskState{LogEnd: 2, Epochs: []EpochStart{{1, 0}}}, 0, &out)
+	require.EqualError(t, err, "core: no quorum-state beside a log that ends at 2: the vote and the epoch are lost")
 }

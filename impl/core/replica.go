@@ -285,6 +285,10 @@ func (d *DiskState) check(c *Config) error {
 		return errors.New("core: the epoch " + strconv.Itoa(int(d.Election.Epoch)) + " of the quorum state is none")
 	case d.LogEnd < 0:
 		return errors.New("core: the log end is negative")
+	case d.LogEnd > 0 && !d.HasElection:
+		// The election is durable before anything is appended.
+		return errors.New("core: no quorum-state beside a log that ends at " +
+			strconv.FormatInt(int64(d.LogEnd), 10) + ": the vote and the epoch are lost")
 	case d.LogEnd > 0 && len(d.Epochs) == 0:
 		return errors.New("core: the log has records and no epochs")
 	case d.HasElection && d.Election.Voted.ID != NoReplica && c.ID == NoReplica:

@@ -136,7 +136,12 @@ func (g *rig) follow(epoch Epoch) *rig {
 	return g
 }
 
-func logOf(end Offset, epochs ...EpochStart) DiskState { return DiskState{LogEnd: end, Epochs: epochs} }
+// logOf is a disk with a log, of a replica that knew no leader.
+func logOf(end Offset, epochs ...EpochStart) DiskState {
+	disk := file(epochs[len(epochs)-1].Epoch, NoReplica, NoReplica)
+	disk.LogEnd, disk.Epochs = end, epochs
+	return disk
+}
 
 func file(epoch Epoch, leader, voted ReplicaID) DiskState {
 	return DiskState{HasElection: true, Election: Election{Epoch: epoch, Leader: leader, Voted: ReplicaKey{ID: voted}}}

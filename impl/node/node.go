@@ -181,8 +181,10 @@ func (n *Node) open() (err error) {
 		}
 	}
 	return n.guarded(func() error {
-		n.replica, err = core.New(n.coreCfg, n.driver.Disk(), n.now(), &n.effects)
-		return err
+		if n.replica, err = core.New(n.coreCfg, n.driver.Disk(), n.now(), &n.effects); err != nil {
+			return fmt.Errorf("%s: %w", n.cfg.Dir, err)
+		}
+		return nil
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/quorumstate"
 	"github.com/quorate/quorate/traces/event"
 	"github.com/stretchr/testify/require"
 )
@@ -324,4 +325,18 @@ func TestConfigErrors(t *testing.T) {
 	_, err := Start(good)
 	require.ErrorContains(t, err, "not an incarnation")
 	require.False(t, errors.Is(err, ErrStopped))
+}
+
+// Without its quorum-state a replica could vote a second time in an epoch.
+func TestQuorumStateIsMissing(t *testing.T) {
+	c := newCluster(t, 1, false, nil)
+	c.append("a")
+	c.kill(0)
+	cfg := c.config(0)
+	require.NoError(t, os.Remove(filepath.Join(cfg.Dir, logDir, quorumstate.FileName)))
+	for range 2 { // and no start makes it good
+		_, err := Start(cfg)
+		require.ErrorContains(t, err, cfg.Dir)
+		require.ErrorContains(t, err, "no quorum-state beside a log that ends at 2: the vote and the epoch are lost")
+	}
 }
