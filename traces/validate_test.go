@@ -305,6 +305,95 @@ func TestReport(t *testing.T) {
 	t.Log("\n" + r.Text())
 }
 
+// TestWrongNode: a message is handled by another node than it was sent to, and
+// nothing else is wrong.
+func TestWrongNode(t *testing.T) {
+	for _, wrong := range []bool{false, true} {
+		g := newGenerator(1, three)
+		require.True(t, g.local(0, spec.ActionBecomeProspective, spec.Args{}))
+		require.True(t, g.local(0, spec.ActionSendVoteRequest, spec.Args{Dst: 2}))
+		if wrong {
+			g.flight[0].id.conn.To = 11
+		}
+		g.deliver(0)
+		at := len(g.events) - 1
+		if !wrong {
+			at--
+		}
+		e := &g.events[at][1]
+		require.Equal(t, "HandleVoteRequest", e.Action)
+		e.Send[0].Conn.To = 7
+		res, err := Validate(write(g.events), Options{Run: three})
+		require.NoError(t, err)
+		if !wrong {
+			require.Equal(t, Accepted, res.Verdict)
+			continue
+		}
+		require.Equal(t, Rejected, res.Verdict)
+		require.Equal(t, []Difference{{"recv.conn", "7", "11"}}, res.Rejection.Differences)
+	}
+}
+
+// TestWrongInitiator: a connection is of the incarnation that opened it.
+func TestWrongInitiator(t *testing.T) {
+	for _, c := range []struct {
+		change func(*event.Conn)
+		want   []Difference
+	}{
+		{func(c *event.Conn) { c.N = 77 }, nil},
+		{func(c *event.Conn) { c.Inc = 2 }, []Difference{{"send.conn.inc", "1", "2"}}},
+		{func(c *event.Conn) { c.Inc = 0 }, []Difference{{"send.conn.inc", "1", "0"}}},
+		{func(c *event.Conn) { c.From = 11 }, []Difference{{"send.conn.from", "3", "11"}}},
+	} {
+		g := newGenerator(1, three)
+		require.True(t, g.local(0, spec.ActionBecomeProspective, spec.Args{}))
+		require.True(t, g.local(0, spec.ActionSendVoteRequest, spec.Args{Dst: 2}))
+		c.change(&g.events[0][2].Send[0].Conn)
+		res, err := Validate(write(g.events), Options{Run: three})
+		require.NoError(t, err)
+		if c.want == nil {
+			require.Equal(t, Accepted, res.Verdict)
+			continue
+		}
+		require.Equal(t, Rejected, res.Verdict)
+		require.Equal(t, c.want, res.Rejection.Differences)
+	}
+}
+
+// TestTooManyWorlds: a process that starts and does not say how much of its log it
+// has found has many explanations; there is no answer once they are more than are
+// followed.
+func TestTooManyWorlds(t *testing.T) {
+	events := read(t, generate(1, single, 60, false))[0]
+	end := 0
+	for unflushed := 0; unflushed < 3; end++ {
+		switch e := &events[end]; {
+		case e.Action == "Append" || e.Action == "AppendLeaderChange":
+			unflushed++
+		case e.Action == "Flush":
+			unflushed = 0
+		}
+	}
+	events = append(events[:end:end], event.Event{
+		Node: events[0].Node, Inc: events[end-1].Inc + 1, Seq: 1, Action: "Restart", State: event.State{Has: event.HasRole, Role: "Resigned"},
+	})
+	res, err := Validate([]Input{Events("node", events)}, Options{Run: single})
+	require.NoError(t, err)
+	require.Equal(t, Accepted, res.Verdict)
+	t.Logf("%d explanations", res.Stats.Worlds)
+	require.Greater(t, res.Stats.Worlds, 1)
+	for most := 1; most <= res.Stats.Worlds; most++ {
+		limited, err := Validate([]Input{Events("node", events)}, Options{Run: single, MaxWorlds: most})
+		require.NoError(t, err)
+		if most == res.Stats.Worlds {
+			require.Equal(t, Accepted, limited.Verdict)
+			break
+		}
+		require.Equal(t, OutOfBudget, limited.Verdict)
+		require.Contains(t, limited.Rejection.Text(), "ways to explain the run so far")
+	}
+}
+
 func TestMalformed(t *testing.T) {
 	dir := t.TempDir()
 	events := read(t, generate(1, single, 20, false))[0]
