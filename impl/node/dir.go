@@ -37,8 +37,11 @@ func openDir(fsys fs.FS, dir string) (_ fs.FS, unlock func(), err error) {
 	return fs.OS{}, unlock, nil
 }
 
-// nextIncarnation durably takes the next incarnation number, which is above least.
-// It must be called before anything is sent: connections are named after it.
+// nextIncarnation durably takes the next incarnation number, which is above least,
+// that of the last event of a trace or 0. It must be called before anything is sent:
+// connections are named after it. It is durable before there is a log, so a replica
+// that has one and neither a number nor a trace has lost it, and would name its
+// connections as it did before.
 func nextIncarnation(fsys fs.FS, dir string, least int32) (int32, error) {
 	name := path.Join(dir, incarnationFile)
 	b, err := fs.ReadFile(fsys, name)
@@ -51,6 +54,15 @@ func nextIncarnation(fsys fs.FS, dir string, least int32) (int32, error) {
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return 0, fmt.Errorf("read %s: %w", name, err)
+	case least <= 0:
+		files, err := fsys.List(path.Join(dir, logDir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, fmt.Errorf("list %s: %w", dir, err)
+		}
+		if len(files) > 0 {
+			return 0, fmt.Errorf("%s: missing beside a log, so the last incarnation is not known: "+
+				"write a number into it that is not below any before", name)
+		}
 	}
 	next := max(last, int64(least)) + 1
 	if next > math.MaxInt32 {
