@@ -96,6 +96,32 @@ func isTraceFile(name string) bool {
 	return strings.HasPrefix(name, "node-") && (strings.HasSuffix(name, ".ndjson") || strings.HasSuffix(name, ".ndjson.zst"))
 }
 
+// runOf reads the run.json of a directory, nil if there is none.
+func runOf(dir string) (*Run, error) {
+	run, err := ReadRun(filepath.Join(dir, RunFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return run, err
+}
+
+// Files is the run of single files. If all of them are in one directory, its
+// run.json says who took part.
+func Files(paths ...string) (Recording, error) {
+	rec := Recording{Name: strings.Join(paths, " ")}
+	one := true
+	for _, p := range paths {
+		rec.Inputs = append(rec.Inputs, File(p))
+		one = one && filepath.Dir(p) == filepath.Dir(paths[0])
+	}
+	if !one || len(paths) == 0 {
+		return rec, nil
+	}
+	var err error
+	rec.Run, err = runOf(filepath.Dir(paths[0]))
+	return rec, err
+}
+
 // Recordings finds the runs at a path: a file, a directory with files named
 // node-*.ndjson or node-*.ndjson.zst, or a directory of such directories.
 func Recordings(path string) ([]Recording, error) {
@@ -104,7 +130,8 @@ func Recordings(path string) ([]Recording, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return []Recording{{Name: path, Inputs: []Input{File(path)}}}, nil
+		rec, err := Files(path)
+		return []Recording{rec}, err
 	}
 	byDir := map[string]*Recording{}
 	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
@@ -112,18 +139,19 @@ func Recordings(path string) ([]Recording, error) {
 			return err
 		}
 		dir := filepath.Dir(p)
-		if d.IsDir() || !isTraceFile(d.Name()) {
+		switch {
+		case !isTraceFile(d.Name()):
 			return nil
+		case d.IsDir():
+			return fmt.Errorf("%s: a directory, with the name of a trace", p)
 		}
 		rec := byDir[dir]
 		if rec == nil {
 			rec = &Recording{Name: dir}
 			byDir[dir] = rec
-			run, err := ReadRun(filepath.Join(dir, RunFile))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if rec.Run, err = runOf(dir); err != nil {
 				return err
 			}
-			rec.Run = run
 		}
 		rec.Inputs = append(rec.Inputs, File(p))
 		return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -20,6 +21,14 @@ type Run struct {
 	Observers []int32 `json:"observers,omitempty"`
 	// PreVote says whose software knows pre-votes.
 	PreVote PreVote `json:"preVote"`
+	// Nodes are the replica keys, as far as they are known.
+	Nodes []RunNode `json:"nodes,omitempty"`
+}
+
+// RunNode is a replica key: an id and the id of a log directory, empty if unknown.
+type RunNode struct {
+	ID  int32  `json:"id"`
+	Dir string `json:"dir"`
 }
 
 // PreVote is a set of nodes: in JSON true for all, false for none, or a list.
@@ -48,20 +57,44 @@ func (p PreVote) MarshalJSON() ([]byte, error) {
 	return json.Marshal(p.All)
 }
 
-// ReadRun reads a run.json. Fields that it does not know are of no concern here.
+// ReadRun reads a run.json. It refuses fields that it does not know; where the run
+// comes from (kind, seed) is of no concern here.
 func ReadRun(path string) (*Run, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	var r Run
-	if err := json.Unmarshal(text, &r); err != nil {
+	var file struct {
+		Run
+		Kind json.RawMessage `json:"kind"`
+		Seed json.RawMessage `json:"seed"`
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&file); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("%s: something follows the object", path)
+	}
+	r := &file.Run
 	if len(r.Voters) == 0 {
 		return nil, fmt.Errorf("%s: no voters", path)
 	}
-	return &r, nil
+	if _, err := r.members(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// dir is the id of the log directory of a node, empty if it is not known.
+func (r *Run) dir(id int32) string {
+	for _, n := range r.Nodes {
+		if n.ID == id {
+			return n.Dir
+		}
+	}
+	return ""
 }
 
 // members maps node ids to replicas of the specification, in ascending order.
@@ -85,6 +118,19 @@ func (r *Run) members() (*members, error) {
 			m.voters = m.voters.With(spec.ID(i + 1))
 		}
 		m.pre[i] = r.PreVote.Has(id)
+	}
+	for i, n := range r.Nodes {
+		if m.index(n.ID) < 0 {
+			return nil, fmt.Errorf("node %d of nodes is no voter and no observer", n.ID)
+		}
+		if slices.ContainsFunc(r.Nodes[:i], func(o RunNode) bool { return o.ID == n.ID }) {
+			return nil, fmt.Errorf("node %d is listed twice in nodes", n.ID)
+		}
+	}
+	for _, id := range r.PreVote.Only {
+		if m.index(id) < 0 {
+			return nil, fmt.Errorf("node %d of preVote is no voter and no observer", id)
+		}
 	}
 	return m, nil
 }

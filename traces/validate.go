@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/spec"
@@ -170,7 +171,13 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 		case err != nil:
 			return fail(malformed(in.Name, err))
 		}
-		ids = append(ids, first[i].Node.ID)
+		id := first[i].Node.ID
+		if k := slices.Index(ids, id); k >= 0 {
+			return fail(&MalformedError{in.Name, sources[i].Line(), fmt.Errorf("node %d has another trace, %s", id, inputs[k].Name)})
+		}
+		if ids = append(ids, id); len(ids) > spec.MaxReplicas {
+			return fail(&MalformedError{Name: in.Name, Err: fmt.Errorf("one of %d traces, the specification has room for %d replicas", len(inputs), spec.MaxReplicas)})
+		}
 	}
 	run := opt.Run
 	if run == nil {
@@ -182,12 +189,12 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 	}
 	v.ctx = spec.Ctx{Rules: opt.Rules, Voters: v.who.voters}
 	for i, in := range inputs {
-		n := v.who.index(ids[i])
-		switch {
-		case n < 0:
-			return fail(&MalformedError{in.Name, 1, fmt.Errorf("node %d takes no part in the run (replicas %v)", ids[i], v.who.ids)})
-		case v.nodes[n].source != nil:
-			return fail(&MalformedError{in.Name, 1, fmt.Errorf("node %d has another trace, %s", ids[i], v.nodes[n].input.Name)})
+		n, line, dir := v.who.index(ids[i]), sources[i].Line(), first[i].Node.Dir
+		if n < 0 {
+			return fail(&MalformedError{in.Name, line, fmt.Errorf("node %d takes no part in the run (replicas %v)", ids[i], v.who.ids)})
+		}
+		if want := run.dir(ids[i]); want != "" && dir != "" && dir != want {
+			return fail(&MalformedError{in.Name, line, fmt.Errorf("node %d has directory %q, in the description of the run %q", ids[i], dir, want)})
 		}
 		v.nodes[n] = node{input: in, source: sources[i], event: first[i], ready: true, id: first[i].Node}
 	}

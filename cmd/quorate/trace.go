@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,8 @@ func newTraceCheck() *cobra.Command {
 
 A directory is a run: a file node-*.ndjson or node-*.ndjson.zst for each node, and
 run.json, which says who took part; or it holds such directories. Files named one
-by one are one run. Without run.json every node is a voter, with Pre-Vote.
+by one are one run, with the run.json beside them if they are in one directory.
+Without run.json every node is a voter, with Pre-Vote.
 
 Exit codes: 0 all accepted, 1 one rejected, 2 malformed input, 3 a search budget
 was used up before an answer.`,
@@ -76,21 +78,34 @@ was used up before an answer.`,
 // recordings takes directories one by one, and files together as one run.
 func recordings(args []string) ([]traces.Recording, error) {
 	var list []traces.Recording
-	files := -1
+	var files []string
+	at := 0
 	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			if len(files) == 0 {
+				at = len(list)
+				list = append(list, traces.Recording{})
+			}
+			files = append(files, arg)
+			continue
+		}
 		found, err := traces.Recordings(arg)
 		if err != nil {
 			return nil, err
 		}
-		single := len(found) == 1 && found[0].Name == arg && len(found[0].Inputs) == 1 && found[0].Inputs[0].Name == arg
-		if single && files >= 0 {
-			list[files].Inputs = append(list[files].Inputs, found[0].Inputs...)
-			continue
-		}
-		if single {
-			files = len(list)
-		}
 		list = append(list, found...)
+	}
+	if len(files) > 0 {
+		rec, err := traces.Files(files...)
+		if err != nil {
+			return nil, err
+		}
+		rec.Name = files[0]
+		list[at] = rec
 	}
 	return list, nil
 }

@@ -126,3 +126,28 @@ func TestTraceCheckHidden(t *testing.T) {
 	require.Equal(t, exitUsage, code, out)
 	require.Contains(t, out, "--hidden -1")
 }
+
+// Files of one directory are a run with its run.json.
+func TestTraceCheckFiles(t *testing.T) {
+	dir, other := writeTrace(t, aTrace...), writeTrace(t, aTrace...)
+	file, runFile := filepath.Join(dir, "node-4.ndjson"), filepath.Join(dir, "run.json")
+	code, out := traceCheck(t, file)
+	require.Equal(t, exitHolds, code, out)
+	require.NoError(t, os.WriteFile(runFile, []byte(`{"voters":[4,5],"preVote":true}`), 0o600))
+	code, out = traceCheck(t, file) // one of two does not elect itself
+	require.Equal(t, exitViolated, code, out)
+	second := filepath.Join(dir, "node-5.ndjson")
+	require.NoError(t, os.WriteFile(second, []byte(strings.Replace(aTrace[0], `"id":4`, `"id":5`, 1)+"\n"), 0o600))
+	code, out = traceCheck(t, file, second)
+	require.Equal(t, exitViolated, code, out)
+	require.NoError(t, os.WriteFile(runFile, []byte(`{"voters":[4],"observers":[5],"preVote":true}`), 0o600))
+	code, out = traceCheck(t, file, second)
+	require.Equal(t, exitHolds, code, out)
+	require.NoError(t, os.WriteFile(runFile, []byte(`{"voters":[4],"observer":[5]}`), 0o600))
+	code, out = traceCheck(t, file, second)
+	require.Equal(t, exitUsage, code, out)
+	require.Contains(t, out, runFile+`: json: unknown field "observer"`)
+	code, out = traceCheck(t, file, filepath.Join(other, "node-4.ndjson")) // of no one directory
+	require.Equal(t, exitUsage, code, out)
+	require.Contains(t, out, "node 4 has another trace, "+file)
+}
