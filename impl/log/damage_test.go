@@ -2,6 +2,7 @@ package log
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -262,4 +263,143 @@ func TestDecayWhileOpen(t *testing.T) {
 			require.ErrorContains(t, err, name, "%s at %d", name, at)
 		}
 	}
+}
+
+// unbroken is a log of 20 flushed batches whose process has ended, by Close or as
+// it would by a crash. Nothing of it is below a recovery point that Flush wrote.
+func unbroken(t *testing.T, end func(*Log) error) (*fs.Double, model) {
+	d := fs.NewDouble()
+	l, _, err := Open(d, testDir, Config{})
+	require.NoError(t, err)
+	var m model
+	require.NoError(t, change(t, 3)(l, &m))
+	require.NoError(t, flush(l, &m))
+	for range 20 {
+		require.NoError(t, data(t, 3, 100)(l, &m))
+	}
+	require.NoError(t, end(l))
+	return d, m
+}
+
+// TestClose: what was closed is flushed, and no damage to it is a torn tail.
+func TestClose(t *testing.T) {
+	clean, m := unbroken(t, (*Log).Close)
+	all, err := files(clean.Crash(fs.KeepNone), testDir)
+	require.NoError(t, err)
+	assert.Equal(t, string(renderPoint(m.end())), all[pointFile])
+	name := testDir + "/" + segmentName(0)
+	size := len(all[segmentName(0)])
+	for what, damage := range map[string]func(*fs.Double, fs.File) error{
+		"removed":  func(d *fs.Double, _ fs.File) error { return d.Remove(name) },
+		"emptied":  func(_ *fs.Double, f fs.File) error { return f.Truncate(0) },
+		"cut":      func(_ *fs.Double, f fs.File) error { return f.Truncate(int64(size) - 1) },
+		"a sector": func(_ *fs.Double, f fs.File) error { _, err := f.WriteAt(make([]byte, 512), 1024); return err },
+		"a bit":    func(d *fs.Double, _ fs.File) error { return d.Flip(name, int64(size)-5, 1) },
+	} {
+		d := clean.Crash(fs.KeepNone)
+		f, err := d.Open(name)
+		require.NoError(t, err)
+		require.NoError(t, damage(d, f))
+		damaged(t, d, m, what)
+		_, _, err = Open(d, testDir, Config{})
+		require.ErrorContains(t, err, name, what)
+	}
+	clean = clean.Crash(fs.KeepNone)
+	l, found, err := Open(clean, testDir, Config{})
+	require.NoError(t, err)
+	m.check(t, l)
+	assert.Zero(t, found.CutBytes)
+
+	// An error of the flush is not lost with the log.
+	require.NoError(t, data(t, 3, 100)(l, &m))
+	clean.FailAt(clean.Ops()+1, fs.Error)
+	require.ErrorIs(t, l.Close(), ErrFailed)
+	require.NoError(t, l.Close())
+}
+
+// TestKnownWithoutPoint: a process that was killed leaves no recovery point, but no
+// crash takes away the start of an epoch that is in leader-epoch-checkpoint, or the
+// first segment.
+func TestKnownWithoutPoint(t *testing.T) {
+	clean, m := unbroken(t, func(l *Log) error { return errors.Join(l.Flush(), l.Abandon()) })
+	all, err := files(clean, testDir)
+	require.NoError(t, err)
+	require.Equal(t, string(renderPoint(0)), all[pointFile])
+	name := testDir + "/" + segmentName(0)
+	for _, cut := range []int64{0, 1, int64(len(m.batches[0].Bytes)) - 1} {
+		d := clean.Crash(fs.KeepNone)
+		f, err := d.Open(name)
+		require.NoError(t, err)
+		require.NoError(t, f.Truncate(cut))
+		damaged(t, d, m, "cut")
+		_, _, err = Open(d, testDir, Config{})
+		require.ErrorContains(t, err, "flushed up to offset 1")
+	}
+	for _, also := range []string{"", pointFile, epochFile} {
+		d := clean.Crash(fs.KeepNone)
+		require.NoError(t, d.Remove(name))
+		if also != "" {
+			require.NoError(t, d.Remove(testDir+"/"+also))
+		}
+		damaged(t, d, m, "no segment")
+		_, _, err = Open(d, testDir, Config{})
+		require.ErrorContains(t, err, name+" is corrupt at byte 0 (offset 0): missing", also)
+	}
+}
+
+// TestEpochDecay flips the epoch of each batch above the recovery point: file and
+// position are named and nothing is changed, but for a later epoch in the last batch.
+func TestEpochDecay(t *testing.T) {
+	clean, m := unbroken(t, func(l *Log) error { return errors.Join(l.Flush(), l.Abandon()) })
+	pos := int64(0)
+	for i, b := range m.batches {
+		for bit := range 8 {
+			d := clean.Crash(fs.KeepNone)
+			name := testDir + "/" + segmentName(0)
+			require.NoError(t, d.Flip(name, pos+posEpoch+3, 1<<bit))
+			what := fmt.Sprintf("batch %d, bit %d", i, bit)
+			if i == len(m.batches)-1 && 3^1<<bit > 3 {
+				continue // as if a next leader had begun
+			}
+			before, err := files(d, testDir)
+			require.NoError(t, err)
+			_, _, err = Open(d, testDir, Config{})
+			var corrupt *CorruptError
+			require.ErrorAs(t, err, &corrupt, what)
+			require.Equal(t, name, corrupt.File, what)
+			require.Contains(t, []int64{b.Base, b.End}, corrupt.Offset, what) // it, or the one that it does not fit
+			after, err := files(d, testDir)
+			require.NoError(t, err)
+			require.Equal(t, before, after, what)
+		}
+		pos += int64(len(b.Bytes))
+	}
+}
+
+// TestNewSegmentLost: the name of a segment that was flushed is known, or the log
+// would do without it.
+func TestNewSegmentLost(t *testing.T) {
+	d := fs.NewDouble()
+	_, err := run(t, d, Config{SegmentBytes: 1000}, []step{data(t, 1, 900), flush, data(t, 1, 900), flush}, false)
+	require.NoError(t, err)
+	require.NoError(t, d.Remove(testDir+"/"+segmentName(1)))
+	_, _, err = Open(d, testDir, Config{SegmentBytes: 1000})
+	require.ErrorContains(t, err, "flushed up to offset 2")
+}
+
+// TestKafkaCheckpoint: Kafka writes leader-epoch-checkpoint before the batches that it
+// speaks of, and there is no recovery point: the file is only rewritten.
+func TestKafkaCheckpoint(t *testing.T) {
+	d := fs.NewDouble()
+	m, err := run(t, d, Config{}, []step{data(t, 3, 10), flush}, false)
+	require.NoError(t, err)
+	require.NoError(t, d.Remove(testDir+"/"+pointFile))
+	require.NoError(t, fs.WriteFile(d, testDir+"/"+epochFile, []byte("0\n2\n3 0\n5 1\n")))
+	l, _, err := Open(d, testDir, Config{})
+	require.NoError(t, err)
+	m.check(t, l)
+	require.NoError(t, l.Abandon())
+	b, err := fs.ReadFile(d, testDir+"/"+epochFile)
+	require.NoError(t, err)
+	assert.Equal(t, "0\n1\n3 0\n", string(b))
 }

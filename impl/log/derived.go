@@ -36,7 +36,7 @@ func renderEpochs(epochs []EpochStart) []byte {
 type recoveryPoint struct {
 	name    string
 	file    fs.File
-	offset  int64 // what it says
+	offset  int64 // what it says, -1 if there is none
 	written int64 // Log.written when it was saved
 }
 
@@ -84,12 +84,10 @@ func startBelow(epochs []EpochStart, offset int64) []EpochStart {
 	return epochs[:sort.Search(len(epochs), func(i int) bool { return epochs[i].StartOffset >= offset })]
 }
 
-// checkEpochs compares the epochs of the batches below the recovery point with
-// leader-epoch-checkpoint, which Flush writes before the recovery point. A
-// checkpoint that is missing or unreadable is only rewritten.
-func (l *Log) checkEpochs() error {
-	name := path.Join(l.dir, epochFile)
-	b, err := fs.ReadFile(l.fsys, name)
+// readEpochs reads leader-epoch-checkpoint into saved. One that is missing or
+// unreadable is only rewritten: it follows from the batches.
+func (l *Log) readEpochs() error {
+	b, err := fs.ReadFile(l.fsys, path.Join(l.dir, epochFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -97,16 +95,64 @@ func (l *Log) checkEpochs() error {
 		return err
 	}
 	saved, ok := parseEpochs(b)
-	if !ok {
-		l.newEpochs = true
+	if ok {
+		l.saved = saved
+	}
+	l.readable, l.unreadable = ok, !ok
+	return nil
+}
+
+// known is an offset below which all was flushed: Flush writes the recovery point
+// and leader-epoch-checkpoint after the batches, and TruncateTo before. Without a
+// recovery point the files are those of Kafka, which writes the checkpoint first.
+func (l *Log) known() int64 {
+	if l.point.offset < 0 {
+		return 0
+	}
+	if n := len(l.saved); n > 0 {
+		return max(l.point.offset, l.saved[n-1].StartOffset+1)
+	}
+	return l.point.offset
+}
+
+// checkEpochs compares the epochs of the batches with leader-epoch-checkpoint: it
+// has all that start below the recovery point, and none that they have not. The
+// checksum of a batch does not cover its epoch.
+func (l *Log) checkEpochs() error {
+	l.newEpochs = l.unreadable || !slices.Equal(l.epochs, l.saved)
+	if !l.readable || l.point.offset < 0 {
 		return nil
 	}
-	have, want := startBelow(l.epochs, l.point.offset), startBelow(saved, l.point.offset)
-	if !slices.Equal(have, want) {
-		return &CorruptError{File: name, Offset: -1, Reason: fmt.Sprintf("epochs %v, but those of the batches are %v", want, have)}
+	for i := 0; i < max(len(l.epochs), len(l.saved)); i++ {
+		switch {
+		case i >= len(l.saved):
+			if e := l.epochs[i]; e.StartOffset < l.point.offset {
+				return l.CorruptAt(e.StartOffset, fmt.Sprintf("epoch %d starts, but not in %s", e.Epoch, epochFile))
+			}
+		case i >= len(l.epochs):
+			e := l.saved[i]
+			return l.CorruptAt(e.StartOffset, fmt.Sprintf("epoch %d does not start, but does in %s", e.Epoch, epochFile))
+		case l.epochs[i] != l.saved[i]:
+			e, s := l.epochs[i], l.saved[i]
+			return l.CorruptAt(min(e.StartOffset, s.StartOffset),
+				fmt.Sprintf("epoch %d starts at offset %d, but in %s it is epoch %d at offset %d; one of the two files is damaged", e.Epoch, e.StartOffset, epochFile, s.Epoch, s.StartOffset))
+		}
 	}
-	l.newEpochs = !slices.Equal(l.epochs, saved)
 	return nil
+}
+
+// CorruptAt is an error that names the file and the position of the batch that
+// holds an offset.
+func (l *Log) CorruptAt(offset int64, reason string) *CorruptError {
+	e := &CorruptError{File: l.dir, Offset: offset, Reason: reason}
+	if s := l.segmentOf(offset); s >= 0 {
+		seg := l.segments[s]
+		e.File, e.Pos = seg.name, seg.size
+		if i := seg.find(offset); i >= 0 && offset < l.end {
+			e.Pos = int64(seg.index[i].pos)
+		}
+	}
+	return e
 }
 
 // writeDerived brings the files that follow from the batches up to date.
@@ -117,6 +163,7 @@ func (l *Log) writeDerived() error {
 		}
 		l.newEpochs = false
 	}
+	l.saved = slices.Clone(l.epochs)
 	if err := fs.WriteFile(l.fsys, l.point.name, renderPoint(l.end)); err != nil {
 		return err
 	}

@@ -26,7 +26,8 @@
 // Indexes (.index, .timeindex) are not written: Kafka rebuilds them when they
 // are absent. An index in memory, 16 bytes for each batch, serves reads.
 // Compression, transactions and snapshots (a log that does not start at 0) are
-// not supported. Kafka ignores recovery-point; where Kafka has truncated a log
-// since, remove the file before opening it here. The package does not lock the directory against another
-// process.
+// not supported. Kafka ignores recovery-point; where Kafka has used a log since,
+// remove the file before opening it here: Kafka truncates below it, and writes
+// leader-epoch-checkpoint before the batches that it speaks of. The package does
+// not lock the directory against another process.
 package log

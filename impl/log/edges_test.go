@@ -33,7 +33,7 @@ func TestNaturalZeros(t *testing.T) {
 
 // TestNamed: the error names the damaged file and batch, not where it shows.
 func TestNamed(t *testing.T) {
-	for _, cfg := range []Config{exact, {SegmentBytes: exact.SegmentBytes}} {
+	for _, cfg := range []Config{exact, {SegmentBytes: exact.SegmentBytes}, {}} {
 		testNamed(t, cfg)
 	}
 
@@ -55,7 +55,7 @@ func testNamed(t *testing.T, cfg Config) {
 		d := clean.Crash(fs.KeepNone)
 		require.NoError(t, d.Flip(testDir+"/"+seg, pos+HeaderSize, 1))
 		_, _, err := Open(d, testDir, cfg)
-		if b.End == m.end() && cfg != exact {
+		if b.End == m.end() && cfg == (Config{}) {
 			require.NoError(t, err, "the last batch, with no recovery point: torn")
 			continue
 		}
@@ -73,15 +73,18 @@ func testNamed(t *testing.T, cfg Config) {
 func TestBatchInValue(t *testing.T) {
 	inner := AppendDataBatch(nil, 1000, 5, [][]byte{[]byte("inner")}, 0)
 	d, l := open(t, Config{})
-	_, err := l.AppendData(5, [][]byte{bytes.Clone(inner), []byte("torn")}, 0)
+	_, err := l.AppendData(5, [][]byte{[]byte("first")}, 0)
+	require.NoError(t, err)
+	first := l.active().size
+	_, err = l.AppendData(5, [][]byte{bytes.Clone(inner), []byte("torn")}, 0)
 	require.NoError(t, err)
 	size := l.active().size
 	require.NoError(t, l.Flush())
 	require.NoError(t, d.Flip(testDir+"/"+segmentName(0), size-2, 1))
 	again, found, err := Open(d, testDir, Config{})
 	require.NoError(t, err)
-	assert.Equal(t, size, found.CutBytes)
-	assert.Zero(t, again.EndOffset())
+	assert.Equal(t, size-first, found.CutBytes)
+	assert.EqualValues(t, 1, again.EndOffset())
 }
 
 // TestTruncateWhileFlushing: an append beside a flush waits for no truncation; it

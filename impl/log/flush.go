@@ -47,8 +47,10 @@ func (l *Log) flush() error {
 		if err := fs.WriteFile(l.fsys, path.Join(l.dir, epochFile), renderEpochs(epochs)); err != nil {
 			return l.fail("write checkpoint", err)
 		}
+		l.saved = epochs
 	}
-	if written-l.point.written >= l.cfg.RecoveryPointBytes {
+	// Also when a segment is new: else the log would do without the file.
+	if newName || written-l.point.written >= l.cfg.RecoveryPointBytes {
 		if err := l.point.save(end, written); err != nil {
 			return l.fail("write "+l.point.name, err)
 		}

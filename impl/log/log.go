@@ -95,6 +95,9 @@ type Log struct {
 	// Close. It is taken before mu.
 	flushing sync.Mutex
 	point    recoveryPoint // by flushing
+	// saved is what leader-epoch-checkpoint says, by flushing: the first of epochs,
+	// each with a record that is durable.
+	saved []EpochStart
 
 	mu        sync.RWMutex
 	segments  []*segment // by mu; never empty; only the last one grows
@@ -107,6 +110,8 @@ type Log struct {
 	newName   bool  // a segment was created since the last flush
 	newEpochs bool  // leader-epoch-checkpoint is out of date
 	err       error // sticky
+
+	readable, unreadable bool // leader-epoch-checkpoint, when it was opened; neither: it was missing
 
 	// Of the writer.
 	buf     []byte
@@ -282,8 +287,26 @@ func (l *Log) failLocked(what string, err error) error {
 	return l.err
 }
 
-// Close closes the files. It flushes nothing.
+// Close flushes the log, unless it has failed, with the recovery point at its end:
+// no damage done while it is closed passes for the trace of a crash. Then it closes
+// the files. An error is of either.
 func (l *Log) Close() error {
+	l.flushing.Lock()
+	err := l.flush()
+	if err == nil && l.point.offset != l.end { // the writer is who closes
+		if err = l.point.save(l.end, l.written); err != nil {
+			err = l.fail("write "+l.point.name, err)
+		}
+	}
+	l.flushing.Unlock()
+	if errors.Is(err, ErrClosed) {
+		return nil
+	}
+	return errors.Join(err, l.Abandon())
+}
+
+// Abandon closes the files and flushes nothing, as the end of the process would.
+func (l *Log) Abandon() error {
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
 	l.mu.Lock()

@@ -247,7 +247,7 @@ func run(t testing.TB, d *fs.Double, cfg Config, steps []step, checked bool) (m 
 	if err != nil {
 		return m, err
 	}
-	defer l.Close()
+	defer l.Abandon()
 	for _, s := range steps {
 		if err := s(l, &m); err != nil {
 			if errors.Is(err, quorumstate.ErrFailed) {
@@ -336,7 +336,7 @@ func TestModel(t *testing.T) {
 		l, _, err := Open(d, testDir, cfg)
 		require.NoError(t, err)
 		m.check(t, l)
-		require.NoError(t, l.Close())
+		require.NoError(t, l.Abandon())
 	}
 }
 

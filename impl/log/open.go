@@ -33,22 +33,31 @@ type Recovered struct {
 //
 //   - in any segment but the last, since a segment is flushed before the next one
 //     is started;
-//   - below the recovery point, since all of that was flushed (this is also how
-//     missing segments show, and epochs that are not those of
-//     leader-epoch-checkpoint: the checksum of a batch does not cover its epoch);
+//   - below the recovery point, and up to the start of the last epoch of
+//     leader-epoch-checkpoint, since all of that was flushed (this is also how
+//     missing segments show);
+//   - where epochs are not those of leader-epoch-checkpoint, or go down: the
+//     checksum of a batch does not cover its epoch;
 //   - where a valid batch with a fitting offset follows, unless whole sectors of
 //     zeros before it show writes that never reached the disk: a crash may lose
 //     the first of two writes and keep the second.
 //
-// What stays undecided is damage above the recovery point, in the last batch, or
-// with zeroed sectors. Config.RecoveryPointBytes says how much that can be.
+// What stays undecided is damage above these, in the last batch, or with zeroed
+// sectors. Config.RecoveryPointBytes says how much that can be; after Close it is
+// nothing.
 //
 // The tail above the recovery point is written again before it is flushed:
 // after a failed flush of the process before, the system may hold pages that it
 // takes for written, and that no flush would write.
 func Open(fsys fs.FS, dir string, cfg Config) (*Log, Recovered, error) {
+	return OpenChecked(fsys, dir, cfg, func(*Log) error { return nil })
+}
+
+// OpenChecked is Open with one more check, of what was found and before anything is
+// changed. If it fails, Open does. The check may look at the log, but not use it.
+func OpenChecked(fsys fs.FS, dir string, cfg Config, check func(*Log) error) (*Log, Recovered, error) {
 	l := &Log{fsys: fsys, dir: dir, cfg: cfg.withDefaults()}
-	found, err := l.open()
+	found, err := l.open(check)
 	if err != nil {
 		l.closeFiles()
 		return nil, Recovered{}, fmt.Errorf("open log %s: %w", dir, err)
@@ -56,15 +65,15 @@ func Open(fsys fs.FS, dir string, cfg Config) (*Log, Recovered, error) {
 	return l, found, nil
 }
 
-func (l *Log) open() (Recovered, error) {
+func (l *Log) open(check func(*Log) error) (Recovered, error) {
 	names, err := l.makeDir()
 	if err != nil {
 		return Recovered{}, err
 	}
-	if err := l.openMetadata(); err != nil {
+	if err := l.readPoint(); err != nil {
 		return Recovered{}, err
 	}
-	if err := l.readPoint(); err != nil {
+	if err := l.readEpochs(); err != nil {
 		return Recovered{}, err
 	}
 	found, err := l.scan(names)
@@ -72,6 +81,12 @@ func (l *Log) open() (Recovered, error) {
 		return Recovered{}, err
 	}
 	if err := l.checkEpochs(); err != nil {
+		return Recovered{}, err
+	}
+	if err := check(l); err != nil {
+		return Recovered{}, err
+	}
+	if err := l.openMetadata(); err != nil {
 		return Recovered{}, err
 	}
 	if err := l.repair(found); err != nil {
@@ -117,7 +132,8 @@ func (l *Log) readPoint() error {
 	l.point.name = path.Join(l.dir, pointFile)
 	b, err := fs.ReadFile(l.fsys, l.point.name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a new log, or one that Kafka wrote
+		l.point.offset = -1 // a new log, or one that Kafka wrote
+		return nil
 	}
 	if err != nil {
 		return err
@@ -144,6 +160,10 @@ func (l *Log) scan(names []string) (Recovered, error) {
 		}
 		bases = append(bases, base)
 	}
+	if len(bases) == 0 && (l.point.offset >= 0 || len(l.saved) > 0 || l.unreadable) {
+		// The first segment is made durably before either file, and never removed.
+		return Recovered{}, &CorruptError{File: path.Join(l.dir, segmentName(0)), Reason: fmt.Sprintf("missing, but there is %s or %s", pointFile, epochFile)}
+	}
 	var found Recovered
 	for i, base := range bases {
 		name := path.Join(l.dir, segmentName(base))
@@ -160,8 +180,8 @@ func (l *Log) scan(names []string) (Recovered, error) {
 			return found, err
 		}
 	}
-	if l.end < l.point.offset {
-		return found, &CorruptError{File: l.dir, Offset: l.end, Reason: fmt.Sprintf("log ends, but was flushed up to offset %d", l.point.offset)}
+	if l.end < l.known() {
+		return found, l.CorruptAt(l.end, fmt.Sprintf("log ends, but was flushed up to offset %d", l.known()))
 	}
 	found.End = l.end
 	return found, nil
@@ -200,7 +220,7 @@ func (l *Log) repair(found Recovered) error {
 // rewriteTail writes the bytes above the recovery point over themselves.
 func (l *Log) rewriteTail(seg *segment) error {
 	pos := int64(0)
-	if i := seg.find(l.point.offset); i >= 0 {
+	if i := seg.find(max(l.point.offset, 0)); i >= 0 {
 		pos = int64(seg.index[i].pos)
 	}
 	buf := make([]byte, min(scanBytes, seg.size-pos))

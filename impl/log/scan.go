@@ -27,13 +27,19 @@ func (l *Log) scanSegment(seg *segment, last bool) (Recovered, error) {
 	case !last:
 		corrupt.Reason += "; another segment follows"
 		return Recovered{}, corrupt
-	case l.end < l.point.offset:
-		corrupt.Reason += fmt.Sprintf("; the log was flushed up to offset %d", l.point.offset)
+	case l.end < l.known():
+		corrupt.Reason += fmt.Sprintf("; the log was flushed up to offset %d", l.known())
 		return Recovered{}, corrupt
 	}
 	rest := make([]byte, size-seg.size)
 	if err := readFull(seg.file, rest, seg.size); err != nil {
 		return Recovered{}, fmt.Errorf("read %s: %w", seg.name, err)
+	}
+	if b, reason, _ := parse(rest); reason == "" && b.Base == l.end {
+		// No write that was lost leaves a batch that is right but for its epoch, which
+		// the checksum does not cover.
+		corrupt.Reason += "; its checksum is right"
+		return Recovered{}, corrupt
 	}
 	if later := findBatch(rest, l.end, l.lastEpoch()); later > 0 && !lostSector(rest, later, seg.size, l.end) {
 		corrupt.Reason += fmt.Sprintf("; a valid batch follows at byte %d", seg.size+int64(later))

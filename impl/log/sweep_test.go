@@ -76,7 +76,7 @@ func sweep(t *testing.T, cfg Config, steps []step, fault fs.Fault, random int) (
 		d.Restart()
 		where = fmt.Sprintf("fault %d at %d of %d, process restarts", fault, k, clean.Ops())
 		l, after := m.recover(t, d, cfg)
-		require.NoError(t, l.Close())
+		require.NoError(t, l.Abandon())
 		restart(t, after, d.Crash(fs.KeepNone), cfg)
 	}
 	return points, crashes
@@ -87,18 +87,18 @@ func restart(t *testing.T, m model, d *fs.Double, cfg Config) {
 	l, after := m.recover(t, d, cfg)
 	again := d.Crash(fs.KeepNone) // all that Open kept is durable
 	l2, _ := after.recover(t, again, cfg)
-	require.NoError(t, l2.Close())
+	require.NoError(t, l2.Abandon())
 	e := max(after.epoch(), 1)
 	for _, s := range []step{data(t, e, 30), change(t, e+1), flush, truncate(t, 1), flush, data(t, e+2, 300), flush} {
 		require.NoError(t, s(l, &after))
 	}
 	after.check(t, l)
-	require.NoError(t, l.Close())
+	require.NoError(t, l.Abandon())
 	checkpoint, err := fs.ReadFile(d.Crash(fs.KeepNone), testDir+"/"+epochFile)
 	require.NoError(t, err)
 	require.Equal(t, string(renderEpochs(l.Epochs())), string(checkpoint))
 	l, _ = after.recover(t, d.Crash(fs.KeepNone), cfg)
-	require.NoError(t, l.Close())
+	require.NoError(t, l.Abandon())
 }
 
 func TestCrashSweep(t *testing.T) {
@@ -144,7 +144,7 @@ func TestOpenSweep(t *testing.T) {
 			restart(t, m, d.Crash(c.keep), cfg)
 		}
 		if err == nil {
-			require.NoError(t, l.Close())
+			require.NoError(t, l.Abandon())
 			t.Logf("%d crash points, %d crashes", k-1, crashes)
 			return
 		}

@@ -2,7 +2,9 @@ package log
 
 import (
 	"fmt"
-	"sort"
+	"path"
+
+	"github.com/quorate/quorate/impl/fs"
 )
 
 // TruncateTo removes all batches but those whose last offset is less than the
@@ -13,7 +15,8 @@ import (
 //
 // Where it removes whole segments it does so durably, the last one first, so
 // that no crash leaves a gap; and the recovery point goes down durably before
-// anything else happens.
+// anything else happens, and then leader-epoch-checkpoint: neither ever speaks of
+// what a crash may take away.
 func (l *Log) TruncateTo(offset int64) (int64, error) {
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
@@ -37,6 +40,12 @@ func (l *Log) TruncateTo(offset int64) (int64, error) {
 			return l.end, l.failLocked("write "+l.point.name, err)
 		}
 	}
+	if kept := startBelow(l.saved, end); len(kept) < len(l.saved) {
+		if err := fs.WriteFile(l.fsys, path.Join(l.dir, epochFile), renderEpochs(kept)); err != nil {
+			return l.end, l.failLocked("write checkpoint", err)
+		}
+		l.saved = kept
+	}
 	if err := l.removeSegments(s + 1); err != nil {
 		return l.end, err
 	}
@@ -50,11 +59,8 @@ func (l *Log) TruncateTo(offset int64) (int64, error) {
 	l.end = end
 	l.flushed = min(l.flushed, end)
 	l.truncated = true
-	kept := sort.Search(len(l.epochs), func(i int) bool { return l.epochs[i].StartOffset >= end })
-	if kept < len(l.epochs) {
-		l.epochs = l.epochs[:kept]
-		l.newEpochs = true
-	}
+	l.epochs = startBelow(l.epochs, end)
+	l.newEpochs = len(l.epochs) > len(l.saved)
 	return end, nil
 }
 
