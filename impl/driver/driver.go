@@ -83,16 +83,16 @@ type Driver struct {
 }
 
 // Open opens log and quorum state in a directory, made if it is missing (its
-// parent must exist), and makes durable what it finds.
+// parent must exist), and makes durable what it finds. Both are read and judged
+// before anything is changed, so that what it refuses is there to be looked at.
 func Open(fsys fs.FS, dir string, cfg Config) (*Driver, error) {
-	l, recovered, err := log.Open(fsys, dir, cfg.Log)
-	if err != nil {
-		return nil, err
-	}
 	store := quorumstate.New(fsys, path.Join(dir, quorumstate.FileName), cfg.QuorumState)
 	election, found, err := store.Load()
 	if err != nil {
-		l.Close()
+		return nil, err
+	}
+	l, recovered, err := log.OpenChecked(fsys, dir, cfg.Log, checkLog)
+	if err != nil {
 		return nil, err
 	}
 	d := &Driver{
@@ -110,6 +110,14 @@ func Open(fsys fs.FS, dir string, cfg Config) (*Driver, error) {
 		d.disk.Epochs = append(d.disk.Epochs, core.EpochStart{Epoch: core.Epoch(e.Epoch), Start: core.Offset(e.StartOffset)})
 	}
 	return d, nil
+}
+
+// checkLog refuses a log that the core would: epoch 0 has no leader.
+func checkLog(l *log.Log) error {
+	if epochs := l.Epochs(); len(epochs) > 0 && epochs[0].Epoch <= 0 {
+		return l.CorruptAt(epochs[0].StartOffset, fmt.Sprintf("epoch %d has no records", epochs[0].Epoch))
+	}
+	return nil
 }
 
 // Interrupted says whether Apply was stopped in an action that writes, before
@@ -131,8 +139,11 @@ func (d *Driver) Events() int64 { return d.seq }
 // Flush makes the log durable, as OpFlush asks.
 func (d *Driver) Flush() error { return d.log.Flush() }
 
-// Close closes the files. It flushes nothing.
+// Close flushes the log, unless it has failed, and closes the files.
 func (d *Driver) Close() error { return d.log.Close() }
+
+// Abandon closes the files and flushes nothing, as the end of the process would.
+func (d *Driver) Abandon() error { return d.log.Abandon() }
 
 // Apply carries out the effects of one Step (or of core.New, then in is nil), in
 // order. link is the connection that a message of in came on. After an error

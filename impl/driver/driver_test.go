@@ -2,6 +2,7 @@ package driver
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -286,4 +287,55 @@ func TestTakeBatches(t *testing.T) {
 	require.Empty(t, m.Records)
 	m = core.Message{Offset: 6}
 	require.NoError(t, TakeBatches(&m))
+}
+
+// TestRefusedUntouched: what Open refuses is as it was, whichever file it is about.
+func TestRefusedUntouched(t *testing.T) {
+	clean := fs.NewDouble()
+	d := open(t, clean)
+	require.NoError(t, d.Apply(nil, Link{}, lead(), &hooks{}))
+	require.NoError(t, d.Flush())
+	require.NoError(t, d.Abandon())
+	all := func(disk fs.FS) map[string]string {
+		names, err := disk.List("metadata")
+		require.NoError(t, err)
+		content := map[string]string{}
+		for _, name := range names {
+			b, err := fs.ReadFile(disk, "metadata/"+name)
+			require.NoError(t, err)
+			content[name] = string(b)
+		}
+		return content
+	}
+	segment := "metadata/00000000000000000000.log"
+	for what, damage := range map[string]func(*fs.Double) error{
+		"quorum-state, with a torn tail": func(disk *fs.Double) error {
+			f, err := disk.Open(segment)
+			require.NoError(t, err)
+			size, err := f.Size()
+			require.NoError(t, err)
+			_, err = f.WriteAt([]byte("torn"), size)
+			return errors.Join(err, disk.Flip("metadata/quorum-state", 0, 1))
+		},
+		segment + " is corrupt at byte 0 (offset 0)": func(disk *fs.Double) error { return disk.Flip(segment, 15, 4) },
+	} {
+		disk := clean.Crash(fs.KeepNone)
+		require.NoError(t, damage(disk))
+		before := all(disk)
+		_, err := Open(disk, "metadata", config())
+		require.ErrorContains(t, err, strings.Split(what, ",")[0])
+		require.Equal(t, before, all(disk), what)
+	}
+
+	// A log of an epoch that no leader has.
+	disk := fs.NewDouble()
+	l, _, err := log.Open(disk, "metadata", log.Config{})
+	require.NoError(t, err)
+	_, err = l.AppendData(0, [][]byte{{1}}, 0)
+	require.NoError(t, err)
+	require.NoError(t, l.Abandon())
+	before := all(disk)
+	_, err = Open(disk, "metadata", config())
+	require.ErrorContains(t, err, segment+" is corrupt at byte 0 (offset 0): epoch 0")
+	require.Equal(t, before, all(disk))
 }
