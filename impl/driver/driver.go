@@ -331,10 +331,13 @@ func (d *Driver) complete(e *event.Event, link Link) error {
 }
 
 // check holds what the core says against the disk: an event must not claim more
-// than there is.
+// than there is, and claims an election if its action saved one.
 func (d *Driver) check(e *event.Event) error {
 	if have := d.log.EndOffset(); e.State.LogEnd != have {
 		return fmt.Errorf("%s: log ends at %d for the core, at %d on disk", e.Action, e.State.LogEnd, have)
+	}
+	if claims := e.Durable != nil && e.Durable.Election; claims != d.hasSaved {
+		return fmt.Errorf("%s: event says of an election that was saved: %v; it was: %v", e.Action, claims, d.hasSaved)
 	}
 	if e.Durable == nil {
 		return nil
@@ -343,7 +346,7 @@ func (d *Driver) check(e *event.Event) error {
 		return fmt.Errorf("%s: log is flushed up to %d for the core, up to %d on disk", e.Action, e.Durable.LogEnd, have)
 	}
 	s := d.saved
-	if e.Durable.Election && (!d.hasSaved || int32(s.Epoch) != e.State.Epoch || int32(s.Leader) != e.State.Leader || int32(s.Voted.ID) != e.State.Voted) {
+	if e.Durable.Election && (int32(s.Epoch) != e.State.Epoch || int32(s.Leader) != e.State.Leader || int32(s.Voted.ID) != e.State.Voted) {
 		return fmt.Errorf("%s: election of the event is not the one that was saved", e.Action)
 	}
 	return nil

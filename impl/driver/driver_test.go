@@ -168,6 +168,8 @@ func TestApplyRefuses(t *testing.T) {
 		"truncate in batch": append(lead()[:6:6], core.Op{Kind: core.OpTruncate, End: 2}),
 		"log end":           {happened("Append", 7, nil)},
 		"flushed":           append(lead()[:6:6], happened("Flush", 3, durable(event.Durable{LogEnd: 3}))),
+		"same election":     append(lead()[:2:2], happened("BecomeLeader", 0, durable(event.Durable{Election: true, LogEnd: -1}))),
+		"silent election":   {election(4), happened("BecomeLeader", 0, nil)},
 		"election":          {happened("BecomeLeader", 0, durable(event.Durable{Election: true, LogEnd: -1}))},
 		"other election":    {election(5), happened("BecomeLeader", 0, durable(event.Durable{Election: true, LogEnd: -1}))},
 		"send":              {happened("SendFetch", 0, func(e *event.Event) { e.Send = make([]event.Message, 1) })},
