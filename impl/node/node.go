@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"path"
 	"sync"
@@ -155,6 +156,9 @@ func (n *Node) open() (err error) {
 	})
 	if err != nil {
 		return err
+	}
+	if cut := n.driver.Recovered(); cut.CutBytes > 0 {
+		slog.Warn("cut a torn tail off the log", "node", n.cfg.ID, "file", cut.File, "byte", cut.Pos, "bytes", cut.CutBytes, "end", cut.End, "reason", cut.Reason)
 	}
 	if n.cfg.Trace != "" {
 		if found {
@@ -325,7 +329,13 @@ func (n *Node) flusher() {
 func (n *Node) release() {
 	n.cancel()
 	if n.driver != nil {
-		n.driver.Close()
+		if !n.resigned || n.Err() != nil {
+			n.driver.Abandon()
+		} else if err := n.driver.Close(); err != nil {
+			n.mu.Lock()
+			n.err = fmt.Errorf("close the log: %w", err)
+			n.mu.Unlock()
+		}
 	}
 	if n.trace != nil {
 		n.trace.Close()
