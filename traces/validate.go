@@ -167,6 +167,9 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 		}
 		switch err := sources[i].Read(&first[i]); {
 		case err == io.EOF:
+			if t, ok := sources[i].(interface{ Torn() int }); ok && t.Torn() > 0 {
+				return fail(&MalformedError{in.Name, 1, fmt.Errorf("no events: from here on every line is torn (%d)", t.Torn())})
+			}
 			return fail(&MalformedError{Name: in.Name, Err: errors.New("no events")})
 		case err != nil:
 			return fail(malformed(in.Name, err))

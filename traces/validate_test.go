@@ -402,6 +402,7 @@ func TestMalformed(t *testing.T) {
 		"empty":          "",
 		"not JSON":       line(0) + "\nhello\n" + line(1) + "\n",
 		"torn inside":    line(0) + "\n" + line(1)[:40] + "\n" + line(2) + "\n",
+		"all torn":       "{\n{\n{\n",
 		"other version":  strings.Replace(line(0), `"v":1`, `"v":2`, 1) + "\n",
 		"a gap":          line(0) + "\n" + line(2) + "\n",
 		"unknown action": line(0) + "\n" + strings.Replace(line(1), events[1].Action, "Dance", 1) + "\n",
@@ -417,6 +418,9 @@ func TestMalformed(t *testing.T) {
 		var m *MalformedError
 		require.True(t, errors.As(err, &m), "%s: %v", name, err)
 		require.Contains(t, err.Error(), "node-4.ndjson", name)
+		if name == "all torn" {
+			require.EqualError(t, err, path+":1: no events: from here on every line is torn (3)")
+		}
 		t.Logf("%s: %v", name, err)
 	}
 	_, err := Validate(nil, Options{})

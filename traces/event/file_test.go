@@ -3,9 +3,12 @@ package event
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -41,6 +44,10 @@ func readAll(t testing.TB, data, name string) ([][2]int64, int, error) {
 
 func TestReaderAccepts(t *testing.T) {
 	half := line(1, 2, 1)[:40]
+	cut := func(inc int32) string { // after the first digit
+		s := line(inc, 1, 1)
+		return s[:strings.Index(s, `"inc":`)+len(`"inc":`)+1]
+	}
 	for name, c := range map[string]struct {
 		data string
 		want [][2]int64
@@ -51,8 +58,12 @@ func TestReaderAccepts(t *testing.T) {
 		"no newline at the end":       {line(1, 1, 1) + line(1, 2, 1)[:len(line(1, 2, 1))-1], [][2]int64{{1, 1}, {1, 2}}, 0},
 		"torn at the end":             {line(1, 1, 1) + half, [][2]int64{{1, 1}}, 1},
 		"torn before an incarnation":  {line(1, 1, 1) + half + "\n" + line(2, 1, 0), [][2]int64{{1, 1}, {2, 1}}, 1},
-		"torn twice":                  {line(1, 1, 1) + half + "\n" + half + "\n" + line(3, 1, 0), [][2]int64{{1, 1}, {3, 1}}, 2},
+		"torn twice":                  {line(1, 1, 1) + half + "\n" + line(2, 1, 1)[:40] + "\n" + line(3, 1, 0), [][2]int64{{1, 1}, {3, 1}}, 2},
 		"torn in the very first line": {half + "\n" + line(2, 1, 0), [][2]int64{{2, 1}}, 1},
+		"torn before it says whose":   {line(1, 1, 1) + "{\n{\n" + line(3, 1, 0), [][2]int64{{1, 1}, {3, 1}}, 2},
+		"torn within the number":      {line(1, 1, 1) + cut(12) + "\n" + cut(12) + "\n" + line(12, 1, 0), [][2]int64{{1, 1}, {12, 1}}, 2},
+		"torn each time":              {line(1, 1, 1) + line(2, 1, 1)[:40] + "\n" + line(3, 1, 1)[:40] + "\n" + line(4, 1, 0) + line(4, 2, 0)[:40], [][2]int64{{1, 1}, {4, 1}}, 3},
+		"other ends of lines":         {strings.ReplaceAll(line(1, 1, 1)+line(1, 2, 1), "\n", "\r\n"), [][2]int64{{1, 1}, {1, 2}}, 0},
 	} {
 		got, torn, err := readAll(t, c.data, name)
 		require.NoError(t, err, name)
@@ -63,7 +74,7 @@ func TestReaderAccepts(t *testing.T) {
 
 func TestReaderRefuses(t *testing.T) {
 	other := Event{Node: Node{ID: 2}, Inc: 1, Seq: 2, Step: 1}
-	half := line(1, 2, 1)[:40]
+	half, long := line(1, 2, 1)[:40], line(1, 2, 1)[:50]
 	for _, c := range []struct{ data, want string }{
 		{line(1, 1, 1) + line(1, 3, 1), "f:2: byte 97: incarnation 1: event 3 follows event 1, want 2"},
 		{line(1, 1, 1) + line(1, 1, 1), "f:2: byte 97: incarnation 1: event 1 follows event 1, want 2"},
@@ -73,6 +84,10 @@ func TestReaderRefuses(t *testing.T) {
 		{line(1, 1, 1) + string(AppendJSON(nil, &other)), `f:2: byte 97: node 2 (directory "") in the file of node 1 (directory "kQ")`},
 		{line(1, 1, 1) + half + "\n" + line(1, 2, 1), "f:2: byte 137: inc: the line ends too soon (byte 40 of the line); and line 3 goes on with incarnation 1, so it was no crash"},
 		{line(1, 1, 1) + half + "\n" + line(2, 2, 1), "f:3: byte 138: incarnation 2 begins with event 2, want 1"},
+		{line(1, 1, 1) + long + "\n" + long, "f:3: byte 148: another torn line of incarnation 1: it may have one, its last"},
+		{long + "\n" + long + "\n" + long, "f:2: byte 51: another torn line of incarnation 1: it may have one, its last"},
+		{line(2, 1, 1) + long + "\n" + line(3, 1, 1), "f:2: byte 97: incarnation 1 after incarnation 2"},
+		{line(1, 1, 1) + "{\n{\n{\n" + line(3, 1, 1), "f:5: byte 103: incarnation 3 after torn lines of 3 incarnations or more: each has at most one, its last"},
 		{line(1, 1, 1) + "\n" + line(1, 2, 1), "f:2: byte 97: an empty line"},
 		{"hello\n", "f:1: byte 0: not a line of a trace: want an object, found 'h' (byte 0 of the line)"},
 		{`{"v":2}` + "\n", "f:1: byte 6: v: the version of the schema is 2, this program reads version 1 only (byte 6 of the line)"},
@@ -204,7 +219,63 @@ func TestCompressed(t *testing.T) {
 	require.ErrorAs(t, err, &at)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	_, _, err = readAll(t, "plain text", "x.zst")
+	require.ErrorContains(t, err, "the compressed stream is damaged after line 0: ")
 	require.ErrorAs(t, err, &at)
+}
+
+// TestDamagedStream: damage within a compressed file is said to be that, and where
+// the lines before it end.
+func TestDamagedStream(t *testing.T) {
+	var b bytes.Buffer
+	z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1))
+	require.NoError(t, err)
+	random := rand.New(rand.NewPCG(1, 2))
+	for seq := range int64(20_000) {
+		e := at(1, seq+1, seq)
+		e.Args.Count = random.Int64N(1 << 40)
+		_, err := z.Write(append(AppendJSON(nil, &e), '\n'))
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	data := b.Bytes()
+	for i := len(data) / 2; i < len(data)/2+64; i++ {
+		data[i] ^= 0x55
+	}
+	got, _, err := readAll(t, string(data), "x.zst")
+	require.NotEmpty(t, got)
+	require.ErrorContains(t, err, fmt.Sprintf("x.zst:%d: ", len(got)+1))
+	require.ErrorContains(t, err, fmt.Sprintf("the compressed stream is damaged after line %d: ", len(got)))
+}
+
+// TestAppendAfterTornLines: who goes on with a file learns of every incarnation that
+// tore a line, and what is written then can be read.
+func TestAppendAfterTornLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t")
+	for _, c := range []struct {
+		data string
+		last int32
+	}{
+		{line(1, 1, 1) + line(1, 2, 1)[:50], 1},
+		{line(1, 1, 1) + line(2, 1, 1)[:50], 2},
+		{line(1, 1, 1) + "{\n{\n{\n", 3},
+		{line(1, 1, 1)[:50], 1},
+		{"{\n{\n", 1},
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(c.data), 0o600))
+		w, err := OpenAppend(path, node1)
+		require.NoError(t, err)
+		require.Equal(t, c.last, w.LastIncarnation(), c.data)
+		next := at(c.last+1, 1, 1)
+		require.NoError(t, w.WriteGroup([]Event{next}))
+		require.NoError(t, w.Close())
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		_, _, err = readAll(t, string(data), path)
+		require.NoError(t, err, c.data)
+	}
+	require.NoError(t, os.WriteFile(path, []byte(line(1, 1, 1)+line(1, 2, 1)[:50]+"\n"+line(1, 2, 1)[:50]), 0o600))
+	_, err := OpenAppend(path, node1)
+	require.ErrorContains(t, err, "another torn line of incarnation 1")
 }
 
 func TestLineTooLong(t *testing.T) {

@@ -62,8 +62,10 @@ func (r *Reader) read(e *Event) error {
 		err = r.dec.decode(line, e)
 		switch {
 		case err != nil && isTorn(err) && len(line) > 0:
+			if err := r.seq.tear(tornInc(err, e)); err != nil {
+				return r.lines.Wrap(err)
+			}
 			r.torn++
-			r.seq.torn = true
 			if r.tear == nil {
 				r.tear = r.lines.Wrap(err)
 			}
@@ -118,6 +120,15 @@ func (r *Reader) Torn() int { return r.torn }
 
 // Close closes what Open opened.
 func (r *Reader) Close() error { return r.lines.Close() }
+
+// tornInc is the incarnation of a torn line, 0 if the line does not get so far.
+func tornInc(err error, e *Event) int32 {
+	var at *ndjson.Error
+	if errors.As(err, &at) && at.Field == "inc" {
+		return 0 // a part of the number
+	}
+	return e.Inc
+}
 
 func isTorn(err error) bool {
 	var e *ndjson.Error

@@ -10,7 +10,9 @@ type sequence struct {
 	inc   int32
 	seq   int64 // 0: no event yet
 	step  int64
-	torn  bool // the last line of incarnation inc was torn
+	torn  bool // torn lines follow the last event
+	// tornInc is the incarnation of the last of them, or a lower one.
+	tornInc int32
 }
 
 // admit moves on by one event, or says why the event cannot be the next.
@@ -23,6 +25,8 @@ func (q *sequence) admit(e *Event) error {
 		return fmt.Errorf("incarnation %d, they are numbered from 1", e.Inc)
 	case e.Inc < q.inc:
 		return fmt.Errorf("incarnation %d after incarnation %d", e.Inc, q.inc)
+	case q.torn && e.Inc <= q.tornInc && e.Inc > q.inc:
+		return fmt.Errorf("incarnation %d after torn lines of %d incarnations or more: each has at most one, its last", e.Inc, q.tornInc-q.inc+1)
 	case e.Inc == q.inc && q.torn:
 		return fmt.Errorf("incarnation %d goes on after a torn line: only a crash may tear a line, and a new incarnation follows it", e.Inc)
 	case e.Inc == q.inc && e.Seq != q.seq+1:
@@ -36,5 +40,22 @@ func (q *sequence) admit(e *Event) error {
 	}
 	q.node, q.known = e.Node, true
 	q.inc, q.seq, q.step, q.torn = e.Inc, e.Seq, e.Step, false
+	return nil
+}
+
+// tear moves on by a torn line, which is the last of its incarnation, or says why it
+// cannot be: inc, 0 if unknown.
+func (q *sequence) tear(inc int32) error {
+	least := q.inc
+	if q.torn {
+		least = q.tornInc + 1
+	}
+	switch {
+	case inc != 0 && inc < least && q.torn:
+		return fmt.Errorf("another torn line of incarnation %d: it may have one, its last", inc)
+	case inc != 0 && inc < least:
+		return fmt.Errorf("incarnation %d after incarnation %d", inc, q.inc)
+	}
+	q.torn, q.tornInc = true, max(inc, least)
 	return nil
 }

@@ -75,7 +75,7 @@ func (w *Writer) resume(f *os.File) error {
 		}
 		whole := want == size
 		var last Event
-		found, err := lastEvent(tail, whole, &last)
+		found, torn, err := lastEvent(tail, whole, &last)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,14 @@ func (w *Writer) resume(f *os.File) error {
 				return fmt.Errorf("the file of node %d (directory %q), not of node %d (directory %q)",
 					last.Node.ID, last.Node.Dir, w.seq.node.ID, w.seq.node.Dir)
 			}
-			w.seq.inc, w.seq.torn = last.Inc, true
+			w.seq.inc, w.seq.tornInc, w.seq.torn = last.Inc, last.Inc, len(torn) == 0
+		}
+		if found || whole {
+			for i := len(torn) - 1; i >= 0; i-- {
+				if err := w.seq.tear(torn[i]); err != nil {
+					return fmt.Errorf("not a trace that can be continued: %w", err)
+				}
+			}
 		}
 		if found || whole {
 			break
@@ -96,29 +103,32 @@ func (w *Writer) resume(f *os.File) error {
 	return err
 }
 
-// lastEvent decodes the last line of tail that is not torn. Unless whole, the
-// first line of tail may lack its beginning.
-func lastEvent(tail []byte, whole bool, e *Event) (bool, error) {
+// lastEvent decodes the last line of tail that is not torn; torn are the incarnations
+// of the lines after it, the last first, 0 if unknown. Unless whole, the first line
+// of tail may lack its beginning.
+func lastEvent(tail []byte, whole bool, e *Event) (found bool, torn []int32, err error) {
 	end := len(bytes.TrimSuffix(tail, []byte{'\n'}))
 	for end > 0 {
 		start := bytes.LastIndexByte(tail[:end], '\n') + 1
 		if start == 0 && !whole {
-			return false, nil
+			return false, nil, nil
 		}
 		err := Decode(tail[start:end], e)
 		if err == nil {
-			return true, nil
+			return true, torn, nil
 		}
 		if !isTorn(err) {
-			return false, fmt.Errorf("not a trace that can be continued: %w", err)
+			return false, nil, fmt.Errorf("not a trace that can be continued: %w", err)
 		}
+		torn = append(torn, tornInc(err, e))
 		end = start - 1
 	}
-	return false, nil
+	return false, torn, nil
 }
 
-// LastIncarnation is the incarnation last written to the file, 0 if none.
-func (w *Writer) LastIncarnation() int32 { return w.seq.inc }
+// LastIncarnation is the incarnation last written to the file, 0 if none: of an
+// event or, at least, of a torn line.
+func (w *Writer) LastIncarnation() int32 { return max(w.seq.inc, w.seq.tornInc) }
 
 // Write adds an event, to be written by the next Flush. It refuses an event that
 // is not the next: of another node, of an earlier incarnation, with a gap in

@@ -37,14 +37,15 @@ func (e *FileError) Unwrap() error { return e.Err }
 // Lines reads a file line by line in constant memory. A file whose name ends in
 // .zst is decompressed.
 type Lines struct {
-	name   string
-	in     *bufio.Reader
-	close  []func() error
-	long   []byte
-	line   int64
-	start  int64 // of the current line
-	next   int64
-	ending bool // the current line ended in a newline
+	name       string
+	in         *bufio.Reader
+	close      []func() error
+	long       []byte
+	line       int64
+	start      int64 // of the current line
+	next       int64
+	ending     bool // the current line ended in a newline
+	compressed bool
 }
 
 // Open opens a file.
@@ -72,7 +73,7 @@ func NewLines(r io.Reader, name string) (*Lines, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		l.close = append(l.close, func() error { z.Close(); return nil })
-		r = z
+		r, l.compressed = z, true
 	}
 	l.in = bufio.NewReaderSize(r, 1<<16)
 	return l, nil
@@ -100,6 +101,9 @@ func (l *Lines) Next() ([]byte, error) {
 	switch {
 	case len(b) > MaxLine:
 		return nil, l.Wrap(fmt.Errorf("a line of more than %d bytes", MaxLine))
+	case err != nil && err != io.EOF && l.compressed:
+		l.start = l.next
+		return nil, l.Wrap(fmt.Errorf("the compressed stream is damaged after line %d: %w", l.line-1, err))
 	case err != nil && err != io.EOF:
 		l.start = l.next
 		return nil, l.Wrap(err)
