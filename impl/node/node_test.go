@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/quorumstate"
+	"github.com/quorate/quorate/impl/wire"
 	"github.com/quorate/quorate/traces/event"
 	"github.com/stretchr/testify/require"
 )
@@ -252,17 +254,112 @@ func TestSingleVoter(t *testing.T) {
 	c.nodes[0] = nil
 }
 
-// Before Kafka 4.0: Vote version 1, and one follower that knows Fetch version 17 only.
+// requestLog notes the requests that come in, as they are on the wire.
+type requestLog struct {
+	mu  sync.Mutex
+	all []noted // guarded by mu
+}
+
+type noted struct {
+	from, to core.ReplicaID
+	wire.Request
+}
+
+type notingListener struct {
+	net.Listener
+	to  core.ReplicaID
+	log *requestLog
+}
+
+type notingConn struct {
+	net.Conn
+	l   *notingListener
+	buf []byte
+}
+
+func (l *notingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &notingConn{Conn: c, l: l}, nil
+}
+
+func (c *notingConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.buf = append(c.buf, b[:n]...)
+	codec := wire.Codec{PreVote: true} // it is to read what should not be there
+	for len(c.buf) >= 4 && len(c.buf) >= 4+int(binary.BigEndian.Uint32(c.buf)) {
+		size := 4 + int(binary.BigEndian.Uint32(c.buf))
+		q := noted{to: c.l.to}
+		if err := codec.ReadRequest(c.buf[4:size], &q.Request); err != nil {
+			return n, err
+		}
+		q.from = q.Message.From.ID
+		c.buf = c.buf[size:]
+		c.l.log.mu.Lock()
+		c.l.log.all = append(c.l.log.all, q)
+		c.l.log.mu.Unlock()
+	}
+	return n, err
+}
+
+// Before Kafka 4.0: Vote version 1, and one voter that knows Fetch version 17 only.
 func TestBeforePreVote(t *testing.T) {
-	started := 0
-	c := newCluster(t, 3, false, func(cfg *Config) {
-		cfg.DisablePreVote = true
-		cfg.MaxFetch = int16(17 + started%2)
-		started++
+	var requests requestLog
+	const old = 3
+	c := newCluster(t, 3, true, func(cfg *Config) {
+		cfg.DisablePreVote, cfg.MaxFetch = true, 18
+		if cfg.ID == old {
+			cfg.MaxFetch = 17
+		}
 	})
+	// The nodes that newCluster has started have ordinary listeners.
+	for i := range c.nodes {
+		c.kill(i)
+	}
+	start := func(i int) {
+		l, err := net.Listen("tcp", c.voters[i].Addr)
+		require.NoError(t, err)
+		c.startOn(i, &notingListener{Listener: l, to: c.voters[i].ID, log: &requests})
+	}
+	for i := range c.voters {
+		start(i)
+	}
 	c.append("a")
-	c.kill(c.leader())
+	require.Eventually(t, func() bool { return c.nodes[old-1].State().LogEnd >= 2 }, 20*time.Second, 2*time.Millisecond)
+	leader := c.leader()
+	c.kill(leader)
 	c.append("b")
+	start(leader)
+	c.kill(old - 1)
+	c.append("c") // by two that know Fetch version 18
+	c.kill(0)
+	c.kill(1)
+
+	requests.mu.Lock()
+	defer requests.mu.Unlock()
+	seen := map[wire.Header]bool{} // API and version
+	for _, q := range requests.all {
+		if q.API == wire.ApiVersions {
+			continue
+		}
+		want := map[wire.API]int16{wire.Vote: 1, wire.BeginQuorumEpoch: 1, wire.EndQuorumEpoch: 1, wire.Fetch: 18}[q.API]
+		if q.API == wire.Fetch && (q.from == old || q.to == old) {
+			want = 17
+		}
+		require.Equal(t, want, q.Version, "API %d from %d to %d", q.API, q.from, q.to)
+		require.False(t, q.Message.PreVote)
+		seen[wire.Header{API: q.API, Version: q.Version}] = true
+	}
+	for _, h := range []wire.Header{{API: wire.Vote, Version: 1}, {API: wire.Fetch, Version: 17}, {API: wire.Fetch, Version: 18}} {
+		require.True(t, seen[h], "API %d version %d", h.API, h.Version)
+	}
+	for i := range c.voters {
+		for _, e := range readTrace(t, c.config(i).Trace) {
+			require.NotEqual(t, "BecomeProspective", e.Action)
+		}
+	}
 }
 
 func TestConcurrentClients(t *testing.T) {
