@@ -1,6 +1,7 @@
 # Every verb prints what it does not cover. Only `race` needs a C compiler.
 
 SMOKE    ?= Fetch|Commit
+SEEDS    ?= 1-20
 FUZZTIME ?= 60s
 RACED    := ./checker/... ./impl/core/... ./impl/node/... ./impl/wire/... ./traces/...
 MODULES  := $(dir $(shell find . -name go.mod -not -path './tools/*' -not -path './out/*'))
@@ -40,11 +41,11 @@ race: ## Run the tests of what runs concurrently under the race detector
 bench: ## Run all benchmarks
 	go test -run '^$$' -bench . -benchmem ./bench/...
 
-trace: build ## Record fresh runs, simulated and of real processes, and check them
+trace: build ## Record fresh runs, simulated (SEEDS=1-20) and of real processes, and check them
 	rm -rf out/sim out/real
-	bin/tracegen -sim -seeds 1-20 -out out/sim
+	bin/tracegen -sim -quiet -seeds $(SEEDS) -out out/sim
 	bin/tracegen -nodes 3 -crashes 3 -seconds 10 -out out/real
-	bin/quorate trace check out/sim
+	bin/quorate trace check -hidden 0 out/sim
 	bin/quorate trace check out/real
 	bin/quorate history check out/sim
 	bin/quorate history check out/real
