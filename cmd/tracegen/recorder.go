@@ -146,6 +146,9 @@ func (r *recorder) election(e *event.Event) {
 			r.standing = r.now
 		}
 	case "BecomeLeader":
+		if r.standing < 0 {
+			r.standing = r.now // it stood before another was elected, and won after it
+		}
 		if r.led {
 			note := fmt.Sprintf("node %d leads epoch %d", e.Node.ID, e.State.Epoch)
 			r.history.Marks = append(r.history.Marks, history.Mark{What: history.LeaderChange, From: r.standing, To: r.now, Note: note})
