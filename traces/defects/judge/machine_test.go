@@ -22,7 +22,7 @@ func TestKernel(t *testing.T) {
 	}
 	f, err := fs.OS{}.Open("/proc/self/comm")
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	if err := f.Sync(); err == nil {
