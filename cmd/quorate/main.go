@@ -17,8 +17,6 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
-
-	"github.com/spf13/cobra"
 )
 
 // Exit codes.
@@ -58,17 +56,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "quorate: %v\n", err)
 		return exitUsage
 	}
-}
-
-func newCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:           "quorate",
-		Short:         "Explore executable specifications",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
-	cmd.AddCommand(newCheck(), newFind(), newGraph(), newModels(), newBugs(), newTraceCommand(), newHistoryCommand(), newDefects())
-	return cmd
 }
 
 var longFlag = regexp.MustCompile(`^-[a-z][a-z-]+(=|$)`)

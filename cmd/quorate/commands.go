@@ -1,0 +1,60 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// Groups of commands, as help lists them.
+const (
+	groupModels = "models"
+	groupRuns   = "runs"
+	groupOther  = "other"
+)
+
+var groups = []*cobra.Group{
+	{ID: groupModels, Title: "Ask models:"},
+	{ID: groupRuns, Title: "Judge recorded runs:"},
+	{ID: groupOther, Title: "And:"},
+}
+
+// commands are all commands, each in its group. A new one is a line here, and a file
+// of its own.
+var commands = []struct {
+	group string
+	make  func() *cobra.Command
+}{
+	{groupModels, newCheck},
+	{groupModels, newFind},
+	{groupModels, newGraph},
+	{groupModels, newModels},
+	{groupModels, newBugs},
+	{groupRuns, newTraceCommand},
+	{groupRuns, newHistoryCommand},
+	{groupRuns, newDefects},
+	{groupOther, newVersion},
+}
+
+func newCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "quorate",
+		Short: "Explore executable specifications",
+		Long: `Explore executable specifications: every reachable state of small models, with the
+shortest counterexample where a property does not hold.
+
+Exit codes: 0 it holds, 1 it is violated, 2 the question is malformed, 3 a limit was
+reached before the end.`,
+		Example: `  quorate models
+  quorate check -model figure8
+  quorate check -mutate KAFKA-12619 -format html -o bug.html
+  quorate find -model election 'count(replicas, .role == "Leader") > 1'`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	cmd.AddGroup(groups...)
+	cmd.SetHelpCommandGroupID(groupOther)
+	cmd.SetCompletionCommandGroupID(groupOther)
+	for _, c := range commands {
+		sub := c.make()
+		sub.GroupID = c.group
+		cmd.AddCommand(sub)
+	}
+	return cmd
+}
