@@ -9,8 +9,8 @@ import (
 // result puts together what the workers counted, and rebuilds counterexamples.
 func (s *search[S]) result() (*Result, error) {
 	r := &Result{
-		Spec: s.info.Name, Legend: s.info.Legend, Status: Holds, LimitedBy: s.limitedBy, Partial: s.partial,
-		Initial: s.initial, Depth: s.depth, Widest: s.widest, Workers: len(s.workers),
+		Spec: s.info.Name, Processes: s.info.Processes, Legend: s.info.Legend, Status: Holds, LimitedBy: s.limitedBy, Partial: s.partial,
+		Initial: s.initial, Depth: s.depth, Widest: s.widest, Levels: s.levels, Workers: len(s.workers),
 	}
 	var bitten [boundBits]uint64
 	fired := make([]ActionCount, len(s.info.Actions))

@@ -51,6 +51,8 @@ type Result struct {
 	Depth int `json:"depth"`
 	// Widest is the number of states in the largest level.
 	Widest uint64 `json:"widest"`
+	// Levels has the number of states in each level.
+	Levels []uint64 `json:"levels,omitempty"`
 
 	Actions []ActionCount `json:"actions"`
 	Bounds  []BoundCount  `json:"bounds"`

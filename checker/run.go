@@ -36,6 +36,7 @@ type search[S any] struct {
 	initial   uint64
 	depth     int
 	widest    uint64
+	levels    []uint64
 	began     time.Time
 	limitedBy string
 	partial   bool
@@ -173,6 +174,7 @@ func (s *search[S]) nextLevel() bool {
 	if width > 0 {
 		s.depth++
 		s.widest = max(s.widest, width)
+		s.levels = append(s.levels, width)
 		s.depthNow.Store(uint64(s.depth))
 		s.widthNow.Store(width)
 	}

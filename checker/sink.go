@@ -23,6 +23,7 @@ type Sink[S any] struct {
 	reached Props
 	w       *worker[S] // nil when collect is set
 	collect func(successor[S])
+	plain   bool // collect wants no details
 	detail  detail
 	fired   [math.MaxUint8 + 1]uint64
 	within  [math.MaxUint8 + 1]uint64
@@ -35,6 +36,8 @@ type Sink[S any] struct {
 // successor is what a collecting sink passes on.
 type successor[S any] struct {
 	state             *S
+	fp                uint64 // 0 if the specification gave none with the step
+	hint              uint32
 	process           int
 	instance          Instance
 	violated, reached Props
@@ -45,6 +48,8 @@ type successor[S any] struct {
 // detail is what a reader wants to know of one step and a search does not.
 type detail struct {
 	message string
+	kept    bool
+	sends   []Sent
 	inner   []InnerStep
 }
 
@@ -61,7 +66,7 @@ func (k *Sink[S]) Slot() *S { return &k.ring[k.n] }
 // violates and the Sometimes properties that it reaches.
 func (k *Sink[S]) Commit(process int, i Instance, violated, reached Props) {
 	if k.collect != nil {
-		k.hand(process, i, violated, reached)
+		k.hand(0, everything, process, i, violated, reached)
 		return
 	}
 	k.commit(k.w.fingerprint(&k.ring[k.n]), everything, process, i, violated, reached)
@@ -71,7 +76,7 @@ func (k *Sink[S]) Commit(process int, i Instance, violated, reached Props) {
 // fingerprint (0 is allowed) and which parts have changed.
 func (k *Sink[S]) commit(fp uint64, hint uint32, process int, i Instance, violated, reached Props) {
 	if k.collect != nil {
-		k.hand(process, i, violated, reached)
+		k.hand(fp, hint, process, i, violated, reached)
 		return
 	}
 	if fp == 0 {
@@ -92,9 +97,9 @@ func (k *Sink[S]) commit(fp uint64, hint uint32, process int, i Instance, violat
 	}
 }
 
-func (k *Sink[S]) hand(process int, i Instance, violated, reached Props) {
+func (k *Sink[S]) hand(fp uint64, hint uint32, process int, i Instance, violated, reached Props) {
 	k.collect(successor[S]{
-		state: &k.ring[k.n], process: process, instance: i,
+		state: &k.ring[k.n], fp: fp, hint: hint, process: process, instance: i,
 		violated: violated, reached: reached, edge: k.edge, detail: k.detail,
 	})
 	k.edge++
@@ -113,7 +118,7 @@ const (
 )
 
 // explains says that details of steps are wanted, which cost time.
-func (k *Sink[S]) explains() bool { return k.collect != nil }
+func (k *Sink[S]) explains() bool { return k.collect != nil && !k.plain }
 
 // newCollector returns a sink that passes each successor on instead of
 // searching with it.
