@@ -17,6 +17,8 @@ type level struct {
 	process  int
 	instance Instance
 	message  uint32
+	sends    [2]uint32
+	kept     bool
 	lost     bool
 }
 
@@ -30,6 +32,7 @@ type pending struct {
 func (w *tupleWorker) takeSlowly(out *Sink[Tuple], f *frame, i int, e *transition, message uint32) {
 	l := &w.stack[0]
 	*l = level{frame: *f, process: i, instance: e.instance, message: message}
+	l.kept = e.flags&flagKeep != 0
 	if w.step(out, l, i, e, false) {
 		w.settle(out, 0)
 	}
@@ -56,6 +59,7 @@ func (w *tupleWorker) step(out *Sink[Tuple], l *level, i int, e *transition, inn
 		l.pending[l.n] = pending{sends[k], inner}
 		l.n++
 	}
+	l.sends = e.out
 	old := l.t[i]
 	l.t[i] = e.next
 	l.sum += e.delta
@@ -95,6 +99,7 @@ func (w *tupleWorker) settle(out *Sink[Tuple], d int) {
 		*next = *l
 		next.n--
 		next.process, next.message, next.instance, next.lost = dst, p.message, Instance{}, false
+		next.sends = [2]uint32{}
 	}
 	if p.answer {
 		begin()
@@ -129,15 +134,27 @@ func (w *tupleWorker) emit(out *Sink[Tuple], d int) {
 }
 
 func (w *tupleWorker) details(d int) detail {
-	var t detail
+	t := detail{sends: w.sent(w.stack[0].sends[:])}
 	if m := w.stack[0].message; m != 0 {
-		t.message = w.describeMessage(m)
+		t.message, t.kept = w.describeMessage(m), w.stack[0].kept
 	}
 	for k := 1; k <= d; k++ {
 		l := &w.stack[k]
 		t.inner = append(t.inner, InnerStep{
 			Process: l.process, Instance: l.instance, Message: w.describeMessage(l.message), Lost: l.lost,
+			Sends: w.sent(l.sends[:]),
 		})
 	}
 	return t
+}
+
+// sent describes messages by number; 0 is none.
+func (w *tupleWorker) sent(messages []uint32) []Sent {
+	var list []Sent
+	for _, m := range messages {
+		if m != 0 {
+			list = append(list, Sent{w.describeMessage(m), int(w.routes.at(m).route.Dst)})
+		}
+	}
+	return list
 }

@@ -132,7 +132,7 @@ func (f *flat[R, M, G]) Next(s *FlatState[R, M, G], out *Sink[FlatState[R, M, G]
 				t = *s
 			}
 			f.start(out, flatStep[R, M, G]{
-				state: t, process: dst, instance: e.Instance, detail: detail{message: text},
+				state: t, process: dst, instance: e.Instance, detail: detail{message: text, kept: e.Keep},
 			}, &e)
 		}
 		f.environment(out, &m, rest, text)
@@ -162,6 +162,9 @@ func (f *flat[R, M, G]) environment(out *Sink[FlatState[R, M, G]], m *M, rest Fl
 			t.send(b)
 		}
 		out.detail.message = text
+		if out.explains() {
+			out.detail.sends = f.sent(becomes)
+		}
 		*out.Slot() = t
 		out.Commit(-1, a.Instance, 0, 0)
 	}
@@ -171,6 +174,15 @@ func (s *FlatState[R, M, G]) send(m M) {
 	s.Network[s.Messages] = m
 	s.Messages++
 	s.sort()
+}
+
+// sent describes messages that a step sends.
+func (f *flat[R, M, G]) sent(messages []M) []Sent {
+	var list []Sent
+	for i := range messages {
+		list = append(list, Sent{f.sys.DescribeMessage(&messages[i]), int(f.sys.Route(&messages[i]).Dst)})
+	}
+	return list
 }
 
 func (f *flat[R, M, G]) connectionsFree(s *FlatState[R, M, G], sends []M) bool {
@@ -196,6 +208,9 @@ type flatPending[M any] struct {
 
 func (f *flat[R, M, G]) start(out *Sink[FlatState[R, M, G]], a flatStep[R, M, G], e *Step[R, M]) {
 	if waiting, ok := f.apply(out, &a, a.process, e, false); ok {
+		if out.explains() {
+			a.detail.sends = f.sent(e.Sends[:e.SendN])
+		}
 		f.finish(out, a, waiting, 0)
 	}
 }
@@ -277,6 +292,9 @@ func (f *flat[R, M, G]) finish(out *Sink[FlatState[R, M, G]], a flatStep[R, M, G
 	for _, e := range steps.List {
 		next := with(InnerStep{Process: dst, Instance: e.Instance, Message: text})
 		if more, ok := f.apply(out, &next, dst, &e, true); ok {
+			if out.explains() {
+				next.detail.inner[len(next.detail.inner)-1].Sends = f.sent(e.Sends[:e.SendN])
+			}
 			f.finish(out, next, append(more, rest...), deep+1)
 		}
 	}

@@ -32,9 +32,11 @@ func (s Status) ExitCode() int {
 // Result is what a run found. All counts but those of time and memory are the
 // same whatever the number of workers, unless Partial is set.
 type Result struct {
-	Spec   string `json:"spec"`
-	Legend string `json:"legend,omitempty"`
-	Status Status `json:"status"`
+	Spec string `json:"spec"`
+	// Processes names the processes of the specification.
+	Processes []string `json:"processes,omitempty"`
+	Legend    string   `json:"legend,omitempty"`
+	Status    Status   `json:"status"`
 	// LimitedBy says what ended the run if Status is Limit.
 	LimitedBy string `json:"limited_by,omitempty"`
 	// Partial says that the last level was not explored to its end.
@@ -122,9 +124,14 @@ type TraceStep struct {
 	Actor    string   `json:"actor,omitempty"`
 	Instance Instance `json:"instance"`
 	// Step is the step in words, Message the message that it took.
-	Step    string      `json:"step"`
-	Message string      `json:"message,omitempty"`
-	Inner   []InnerStep `json:"inner,omitempty"`
+	Step    string `json:"step"`
+	Message string `json:"message,omitempty"`
+	// Kept says that the message is still in flight afterwards.
+	Kept bool `json:"kept,omitempty"`
+	// Sends are the messages that the step puts in flight or, if the environment
+	// took it, those that Message became. Inner parts list their own.
+	Sends []Sent      `json:"sends,omitempty"`
+	Inner []InnerStep `json:"inner,omitempty"`
 	// State is the value of type S; Fields describe it.
 	State  any     `json:"-"`
 	Fields []Field `json:"fields"`
@@ -138,7 +145,14 @@ type InnerStep struct {
 	Step     string   `json:"step"`
 	Message  string   `json:"message"`
 	// Lost says that the message was lost, and no step taken.
-	Lost bool `json:"lost,omitempty"`
+	Lost  bool   `json:"lost,omitempty"`
+	Sends []Sent `json:"sends,omitempty"`
+}
+
+// Sent is a message that a step sends, and the number of the process that it goes to.
+type Sent struct {
+	Message string `json:"message"`
+	To      int    `json:"to"`
 }
 
 // Caught says that a property is violated that does not restate a guard.

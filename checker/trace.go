@@ -26,7 +26,7 @@ func (s *search[S]) trace(r ref) ([]TraceStep, error) {
 			}
 			found = true
 			after = *c.state
-			next = TraceStep{Process: c.process, Instance: c.instance, Message: c.detail.message, Inner: c.detail.inner}
+			next = TraceStep{Process: c.process, Instance: c.instance, Message: c.detail.message, Kept: c.detail.kept, Sends: c.detail.sends, Inner: c.detail.inner}
 		})
 		if len(steps) == 0 {
 			spec.Init(sink)

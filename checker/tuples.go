@@ -290,7 +290,7 @@ func (w *tupleWorker) suffer(out *Sink[Tuple], m uint32) {
 		}
 		g.sum += a.delta
 		if out.explains() {
-			out.detail.message = w.describeMessage(m)
+			out.detail.message, out.detail.sends = w.describeMessage(m), w.sent(a.becomes[:a.n])
 		}
 		*out.Slot() = g.t
 		out.commit(g.sum, 0, -1, a.instance, 0, 0)
