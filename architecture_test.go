@@ -35,7 +35,8 @@ type row struct {
 }
 
 var table = []row{
-	{"checker", nil, "the engine knows nothing of Kafka, and serves any specification"},
+	{"checker", []string{"checker/internal/..."}, "the engine knows nothing of Kafka, and serves any specification"},
+	{"checker/internal/runset", nil, "a set of numbers on disk, and nothing more"},
 	{"checker/linear", nil, "linearizability is judged without knowing the system"},
 	{"checker/examples", []string{"checker"}, "an example is what a user of the engine would write"},
 	{"checker/checkertest", []string{"checker"}, "help for tests of specifications of any kind"},
