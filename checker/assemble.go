@@ -52,26 +52,7 @@ func (s *search[S]) result() (*Result, error) {
 
 func (s *search[S]) judge(r *Result) error {
 	known := s.known & s.selected
-	for i, p := range s.info.Properties {
-		if s.selected>>i&1 == 0 {
-			continue
-		}
-		verdict, never := "holds", "never"
-		if s.limitedBy != "" {
-			verdict, never = "open", "open"
-		}
-		switch {
-		case p.Kind == Sometimes && s.reached>>i&1 == 1:
-			verdict = "reached"
-		case p.Kind == Sometimes:
-			verdict = never
-		case known>>i&1 == 1:
-			verdict = "violated"
-		}
-		r.Properties = append(r.Properties, PropertyResult{
-			Name: p.Name, Kind: p.Kind.String(), Restates: p.Restates, Verdict: verdict,
-		})
-	}
+	r.Properties = verdicts(s.info, s.selected, known, s.reached, s.limitedBy != "")
 	if known == 0 {
 		return nil
 	}
@@ -93,6 +74,31 @@ func (s *search[S]) judge(r *Result) error {
 		}
 	}
 	return nil
+}
+
+// verdicts judges the selected properties: those violated, those reached, and
+// the others, of which a search that ended early says nothing.
+func verdicts(info *Info, selected, known, reached Props, early bool) []PropertyResult {
+	var list []PropertyResult
+	for i, p := range info.Properties {
+		if selected>>i&1 == 0 {
+			continue
+		}
+		verdict, never := "holds", "never"
+		if early {
+			verdict, never = "open", "open"
+		}
+		switch {
+		case p.Kind == Sometimes && reached>>i&1 == 1:
+			verdict = "reached"
+		case p.Kind == Sometimes:
+			verdict = never
+		case known>>i&1 == 1:
+			verdict = "violated"
+		}
+		list = append(list, PropertyResult{Name: p.Name, Kind: p.Kind.String(), Restates: p.Restates, Verdict: verdict})
+	}
+	return list
 }
 
 func (s *search[S]) judgeGoal(r *Result) error {

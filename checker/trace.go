@@ -1,6 +1,9 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // trace rebuilds the behaviour that ends with the step r, by taking the steps
 // of the log again.
@@ -13,11 +16,17 @@ func (s *search[S]) trace(r ref) ([]TraceStep, error) {
 		}
 		r = s.workers[r.parent().worker()].log.at(r.parent().index())
 	}
-	spec := s.workers[0].spec
+	slices.Reverse(edges)
+	return retrace(s.workers[0].spec, s.info, edges)
+}
+
+// retrace is the behaviour that takes of the initial states, and then of the
+// successors of each state, the one with the next number.
+func retrace[S any](spec Spec[S], info *Info, edges []uint32) ([]TraceStep, error) {
 	var steps []TraceStep
 	var state S
-	for i := len(edges) - 1; i >= 0; i-- {
-		want, found := edges[i], false
+	for _, want := range edges {
+		found := false
 		var next TraceStep
 		var after S
 		sink := newCollector(func(c successor[S]) {
@@ -35,20 +44,20 @@ func (s *search[S]) trace(r ref) ([]TraceStep, error) {
 			spec.Next(&state, sink)
 		}
 		if !found {
-			return nil, fmt.Errorf("%s: successor %d of a state is not there the second time", s.info.Name, want)
+			return nil, fmt.Errorf("%s: successor %d of a state is not there the second time", info.Name, want)
 		}
 		state = after
 		if len(steps) == 0 {
 			next = TraceStep{Process: -1, Step: "initial state"}
 		} else {
-			next.Actor = s.info.processName(next.Process)
-			next.Step = s.info.stepText(next.Process, next.Instance)
+			next.Actor = info.processName(next.Process)
+			next.Step = info.stepText(next.Process, next.Instance)
 		}
 		for j := range next.Inner {
 			in := &next.Inner[j]
-			in.Actor = s.info.processName(in.Process)
+			in.Actor = info.processName(in.Process)
 			if !in.Lost {
-				in.Step = s.info.stepText(in.Process, in.Instance)
+				in.Step = info.stepText(in.Process, in.Instance)
 			}
 		}
 		next.State = after
