@@ -109,9 +109,18 @@ func (s *search[S]) judgeGoal(r *Result) error {
 		return nil
 	}
 	r.Status = Found
-	var err error
-	r.Witness, err = s.trace(s.found[0].ref)
-	return err
+	for known := s.known; known != 0; known &= known - 1 {
+		i := bits.TrailingZeros64(uint64(known))
+		trace, err := s.trace(s.found[i].ref)
+		if err != nil {
+			return err
+		}
+		if r.Witness == nil {
+			r.Witness = trace
+		}
+		r.nearest[i] = trace
+	}
+	return nil
 }
 
 func boundCounts(info *Info, bitten *[boundBits]uint64) []BoundCount {

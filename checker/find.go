@@ -23,14 +23,17 @@ func Find[S any](spec Spec[S], predicate string, opt Options) (*Result, error) {
 		return nil, err
 	}
 	machines := sync.Pool{New: func() any { return new(vm.VM) }}
-	return explore(spec, opt, func(s *S) bool {
+	return explore(spec, opt, func(s *S) Props {
 		machine := machines.Get().(*vm.VM)
 		defer machines.Put(machine)
 		out, err := machine.Run(program, env.Env(s))
 		if err != nil {
 			panic(&predicateError{err})
 		}
-		return out.(bool)
+		if out.(bool) {
+			return 1
+		}
+		return 0
 	})
 }
 

@@ -77,6 +77,8 @@ type Result struct {
 	Workers    int     `json:"workers"`
 	Seconds    float64 `json:"seconds"`
 	TableBytes uint64  `json:"table_bytes"`
+
+	nearest [64][]TraceStep // of a question: the way to the nearest state of each answer
 }
 
 // ActionCount is how often an action was taken: as a step, and within steps

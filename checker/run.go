@@ -24,7 +24,7 @@ func Run[S any](spec Spec[S], opt Options) (*Result, error) {
 type search[S any] struct {
 	info      *Info
 	opt       Options
-	goal      func(*S) bool // of Find; nil: judge properties
+	goal      func(*S) Props // of questions: which answers a state is; nil: judge properties
 	seen      *table
 	seenToo   *table // without budgets
 	workers   []*worker[S]
@@ -53,7 +53,7 @@ type search[S any] struct {
 	failed             sync.Once
 }
 
-func explore[S any](spec Spec[S], opt Options, goal func(*S) bool) (result *Result, err error) {
+func explore[S any](spec Spec[S], opt Options, goal func(*S) Props) (result *Result, err error) {
 	s, err := newSearch(spec, opt, goal)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func explore[S any](spec Spec[S], opt Options, goal func(*S) bool) (result *Resu
 	return s.result()
 }
 
-func newSearch[S any](spec Spec[S], opt Options, goal func(*S) bool) (*search[S], error) {
+func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S], error) {
 	info := spec.Info()
 	if err := checkInfo(info); err != nil {
 		return nil, err

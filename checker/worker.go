@@ -150,8 +150,8 @@ func (w *worker[S]) drain() {
 
 func (w *worker[S]) check(s *S, fp uint64, r ref, hint uint32) {
 	if w.run.goal != nil {
-		if w.run.goal(s) {
-			w.note(1, finding{fp: fp, ref: r})
+		if answers := w.run.goal(s); answers != 0 {
+			w.note(answers, finding{fp: fp, ref: r})
 		}
 		return
 	}
