@@ -234,6 +234,37 @@ type Route struct {
 	Immediate bool
 }
 
+// Attempt is an instance of an action that a process might take, and what keeps it
+// from taking it.
+type Attempt struct {
+	Instance Instance
+	Budget   Budget
+	// Refused are the conditions that fail: the first that is asked, then, that one
+	// granted, the next, and so on. None fails of a step that is enabled.
+	Refused []Refusal
+}
+
+// Refusal is a condition that fails.
+type Refusal struct {
+	Name string `json:"name"`
+	// Bound says that it is a limit of the model and not a guard of the protocol.
+	Bound bool `json:"bound,omitempty"`
+	// Lesser says that it is seldom news that it fails: it asks who a process is, or
+	// what a parameter is for.
+	Lesser bool `json:"lesser,omitempty"`
+}
+
+// Explainer is implemented by a System whose actions have named guards. Its methods
+// must be safe for concurrent use.
+type Explainer[R, M any] interface {
+	// Attempts calls yield for each instance of an action with which the model offers
+	// it to r, enabled or not: by itself if m is nil, else as the handler of m, which
+	// is addressed to r.
+	Attempts(a ActionID, r *R, m *M, yield func(Attempt))
+	// Unoffered says why the model offers nobody an action; empty if it may.
+	Unoffered(a ActionID) string
+}
+
 // View is a global state, for observers.
 type View[R any] struct {
 	P     [MaxProcesses]*R

@@ -65,6 +65,8 @@ type Trial struct {
 	// Drop, if DropGuard is not NoGuard, is a guard taken as true.
 	DropAction ActionID
 	DropGuard  Guard
+	// Granted are guards taken as true in whatever action asks for them.
+	Granted GuardSet
 	// Refused is the last guard that failed, by a run of one action.
 	Refused Guard
 	// Held are the guards tried and found true in that run.
@@ -74,7 +76,7 @@ type Trial struct {
 }
 
 func (t *Trial) note(a ActionID, g Guard, cond bool) bool {
-	if t.DropGuard == g && t.DropAction == a {
+	if t.DropGuard == g && t.DropAction == a || t.Granted.has(g) {
 		cond = true
 	}
 	if cond {
@@ -155,6 +157,22 @@ var guardNames = [NumGuards]string{
 }
 
 func (g Guard) String() string { return guardNames[g] }
+
+// GuardSet is a set of guards.
+type GuardSet uint64
+
+// Guards is the set of the given guards.
+func Guards(guards ...Guard) GuardSet {
+	var s GuardSet
+	for _, g := range guards {
+		s |= 1 << g
+	}
+	return s
+}
+
+func (s GuardSet) has(g Guard) bool { return s>>g&1 == 1 }
+
+const _ = uint(64 - NumGuards) // all guards fit a set
 
 // GuardsOf are the guards that an action may ask for, its own and those of what it
 // has in common with others, in order.

@@ -13,10 +13,11 @@ type System struct {
 	info  *checker.Info
 	ctx   Ctx
 	trial Trial
-	// drop is an effect taken away: the field of Replica (or sending) that an
-	// action would change.
-	drop    Effect
-	scratch Outbox
+	// variant is what differs from the protocol in the replicas of variant.On;
+	// changed are its rules, clean those of everybody else.
+	variant        Variant
+	changed, clean *Rules
+	scratch        Outbox
 }
 
 // Effect is what an action changes: a field of [Replica] by name, or "send".
@@ -32,7 +33,12 @@ type Variant struct {
 	DropAction ActionID
 	DropGuard  Guard
 	DropEffect Effect
+	// On are the replicas whose software is so changed, as in the midst of a
+	// rolling upgrade; empty: all of them.
+	On Set
 }
+
+func (v *Variant) on(id ID) bool { return v.On == 0 || v.On.Has(id) }
 
 // Budgets of a model.
 const (
@@ -53,13 +59,11 @@ const (
 
 // NewSystem is the model under a variant of the protocol.
 func NewSystem(m *Model, v Variant) *System {
-	s := &System{model: m, drop: v.DropEffect}
-	rules := CleanRules()
+	s := &System{model: m, variant: v, changed: CleanRules(), clean: CleanRules()}
 	if v.Mutation != nil {
-		v.Mutation.Override(rules)
+		v.Mutation.Override(s.changed)
 	}
-	s.trial.DropAction, s.trial.DropGuard = v.DropAction, v.DropGuard
-	s.ctx = Ctx{Rules: rules, Voters: m.voters(), Old: m.old(), Trial: &s.trial}
+	s.ctx = Ctx{Rules: s.changed, Voters: m.voters(), Old: m.old(), Trial: &s.trial}
 	s.info = &checker.Info{
 		Name:        m.Name,
 		Properties:  Properties,
@@ -147,21 +151,42 @@ func (s *System) try(r *Replica, m *Msg, a ActionID, args Args, out *steps) bool
 	return true
 }
 
+// Mixed says whether some replicas run other software than the rest, so that they
+// cannot take each other's place.
+func (s *System) Mixed() bool {
+	all := All(s.model.size())
+	v := &s.variant
+	varied := v.Mutation != nil || v.DropGuard != NoGuard || v.DropEffect.Field != ""
+	return s.ctx.Old != 0 || varied && v.On&all != 0 && v.On&all != all
+}
+
+// software lets c run the software of a replica.
+func (s *System) software(c *Ctx, id ID) {
+	if s.variant.on(id) {
+		c.Rules = s.changed
+		c.Trial.DropAction, c.Trial.DropGuard = s.variant.DropAction, s.variant.DropGuard
+	} else {
+		c.Rules, c.Trial.DropGuard = s.clean, NoGuard
+	}
+}
+
 // take runs one action and takes the dropped effect back.
 func (s *System) take(a ActionID, r *Replica, m *Msg, args Args) bool {
-	if s.drop.Field == "" || s.drop.Action != a {
+	s.software(&s.ctx, r.ID)
+	drop := s.variant.DropEffect
+	if drop.Field == "" || drop.Action != a || !s.variant.on(r.ID) {
 		return s.ctx.Take(a, r, m, args, &s.scratch)
 	}
 	before := *r
 	if !s.ctx.Take(a, r, m, args, &s.scratch) {
 		return false
 	}
-	if s.drop.Field == "send" {
+	if drop.Field == "send" {
 		s.scratch.Reset()
 		return true
 	}
 	old, now := reflect.ValueOf(&before).Elem(), reflect.ValueOf(r).Elem()
-	now.FieldByName(s.drop.Field).Set(old.FieldByName(s.drop.Field))
+	now.FieldByName(drop.Field).Set(old.FieldByName(drop.Field))
 	return true
 }
 
@@ -207,7 +232,7 @@ func (s *System) free(r *Replica, out *steps) {
 	for i := 0; i < m.size(); i++ {
 		dst := ID(i + 1)
 		s.try(r, nil, ActionSendVoteRequest, Args{Dst: dst}, out)
-		if r.End[i] == Unknown || r.Reading && !r.Confirmed.Has(dst) {
+		if s.announces(r, dst) {
 			s.try(r, nil, ActionSendBeginQuorumEpoch, Args{Dst: dst}, out)
 		}
 		s.try(r, nil, ActionSendEndQuorumEpoch, Args{Dst: dst}, out)
@@ -215,6 +240,12 @@ func (s *System) free(r *Replica, out *steps) {
 			s.try(r, nil, ActionSendFetch, Args{Dst: dst}, out)
 		}
 	}
+}
+
+// announces bounds to whom a leader says that it leads: whoever has not fetched yet,
+// or has not confirmed the read under way.
+func (s *System) announces(r *Replica, dst ID) bool {
+	return r.End[dst.index()] == Unknown || r.Reading && !r.Confirmed.Has(dst)
 }
 
 // asks bounds whom a replica without a leader asks.
@@ -304,8 +335,9 @@ func (s *System) CheckPair(a, b *Replica) checker.Props { return CheckPair(a, b)
 
 // Refusal is the guard that keeps r from taking an instance, NoGuard if none does.
 func (s *System) Refusal(r *Replica, m *Msg, i checker.Instance) Guard {
-	trial := Trial{DropGuard: NoGuard}
-	c := Ctx{Rules: s.ctx.Rules, Voters: s.ctx.Voters, Old: s.ctx.Old, Trial: &trial}
+	trial := Trial{}
+	c := Ctx{Voters: s.ctx.Voters, Old: s.ctx.Old, Trial: &trial}
+	s.software(&c, r.ID)
 	next := *r
 	var out Outbox
 	if c.Take(ActionID(i.Action), &next, m, UnpackArgs(i), &out) {
