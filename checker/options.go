@@ -31,9 +31,14 @@ type Options struct {
 	// be missed, at the price of memory. States must be their bytes, which those
 	// of Flat are not.
 	Exact bool
-	// Progress gets a line about the run every ProgressEvery (0: one second).
-	Progress      io.Writer
-	ProgressEvery time.Duration
+	// Order is that in which states are visited.
+	Order Order
+	// Progress gets a line about the run every ProgressEvery (0: one second), from
+	// ProgressAfter on. ProgressInPlace overwrites it, for a terminal.
+	Progress        io.Writer
+	ProgressEvery   time.Duration
+	ProgressAfter   time.Duration
+	ProgressInPlace bool
 
 	tableBits uint // of the first table; small ones in tests, so that they grow
 }

@@ -42,6 +42,11 @@ type Result struct {
 	// Partial says that the last level was not explored to its end.
 	Partial bool `json:"partial,omitempty"`
 
+	// Order is that of the search. Only a breadth-first one has levels, and
+	// counterexamples that are shortest; of others Depth is that of the deepest
+	// behaviour that was followed.
+	Order Order `json:"order,omitempty"`
+
 	// Distinct counts states, Generated the enabled steps that were taken from
 	// them, initial states not included.
 	Distinct  uint64 `json:"distinct"`

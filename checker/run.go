@@ -17,6 +17,13 @@ import (
 // its end, and of the states that violate it the one with the least fingerprint
 // is reported. Which of several equally short ways to it is shown may differ.
 func Run[S any](spec Spec[S], opt Options) (*Result, error) {
+	switch opt.Order {
+	case BreadthFirst:
+	case DepthFirst:
+		return depthFirst(spec, opt)
+	default:
+		return nil, fmt.Errorf("unknown order of search %q", opt.Order)
+	}
 	return explore(spec, opt, nil)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/checker/checkertest"
 	"github.com/quorate/quorate/checker/examples/elect"
 )
 
@@ -43,14 +44,34 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+func TestDepthFirst(t *testing.T) {
+	for _, twice := range []bool{false, true} {
+		r := checkertest.CompareOrders(t, func() checker.Spec[elect.State] {
+			m, err := elect.New(3, 2)
+			require.NoError(t, err)
+			m.VoteTwice = twice
+			return m
+		})
+		assert.Equal(t, twice, r.Status == checker.Violated)
+	}
+	m, err := elect.New(3, 3)
+	require.NoError(t, err)
+	r, err := checker.Run(m, checker.Options{Order: checker.DepthFirst})
+	require.NoError(t, err)
+	assert.EqualValues(t, 194_179, r.Distinct)
+	assert.EqualValues(t, 639_858, r.Generated)
+}
+
 func BenchmarkElect3_4(b *testing.B) {
-	for _, workers := range []int{1, 2} {
-		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+	for name, opt := range map[string]checker.Options{
+		"workers=1": {Workers: 1}, "workers=2": {Workers: 2}, "depth-first": {Order: checker.DepthFirst},
+	} {
+		b.Run(name, func(b *testing.B) {
 			m, err := elect.New(3, 4)
 			require.NoError(b, err)
 			var generated, distinct uint64
 			for b.Loop() {
-				r, err := checker.Run(m, checker.Options{Workers: workers})
+				r, err := checker.Run(m, opt)
 				require.NoError(b, err)
 				generated += r.Generated
 				distinct += r.Distinct

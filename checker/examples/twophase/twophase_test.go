@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/checker/checkertest"
 	"github.com/quorate/quorate/checker/examples/twophase"
 )
 
@@ -64,4 +65,13 @@ func BenchmarkTwoPhase7(b *testing.B) {
 		generated += r.Generated
 	}
 	b.ReportMetric(float64(generated)/b.Elapsed().Seconds(), "generated/s")
+}
+
+func TestDepthFirst(t *testing.T) {
+	r := checkertest.CompareOrders(t, func() checker.Spec[twophase.State] {
+		m, err := twophase.New(5)
+		require.NoError(t, err)
+		return m
+	})
+	assert.EqualValues(t, 8_832, r.Distinct)
 }
