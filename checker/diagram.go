@@ -1,0 +1,80 @@
+package checker
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+)
+
+// Diagram is a behaviour to be drawn as a sequence diagram: a lifeline for each
+// process, time downwards, an arrow for each message from the step that sends it to
+// the step that takes it, and beside the lifelines what each step changed.
+type Diagram struct {
+	// Title says what the behaviour is, Legend explains notation in it.
+	Title, Legend string
+	// Processes names the lifelines, as Result.Processes.
+	Processes []string
+	Trace     []TraceStep
+	// Loop, if not nil, is the state from which the behaviour repeats for ever.
+	Loop *int
+	// Verdict is what the behaviour shows; Bad says that it should not.
+	Verdict []string
+	Bad     bool
+}
+
+// Diagrams has one for each counterexample, or for the witness. The title says which
+// model and variant the result is of; it may be empty.
+func (r *Result) Diagrams(title string) []Diagram {
+	if title == "" {
+		title = r.Spec
+	}
+	base := Diagram{Legend: r.Legend, Processes: r.Processes}
+	var list []Diagram
+	for _, v := range r.Violations {
+		d := base
+		d.Title = fmt.Sprintf("%s: counterexample to %s, %s", title, v.Property, stepsText(len(v.Trace)-1))
+		d.Trace, d.Bad = v.Trace, true
+		d.Verdict = []string{fmt.Sprintf("violates %s (%s)%s", v.Property, v.Kind, prefixed(": ", v.Doc))}
+		list = append(list, d)
+	}
+	if len(r.Witness) > 0 {
+		d := base
+		d.Title = fmt.Sprintf("%s: found in %s", title, stepsText(len(r.Witness)-1))
+		d.Trace, d.Verdict = r.Witness, []string{"the state that was looked for"}
+		list = append(list, d)
+	}
+	return list
+}
+
+func stepsText(n int) string {
+	if n == 1 {
+		return "1 step"
+	}
+	return fmt.Sprintf("%d steps", n)
+}
+
+//go:embed diagram.svg.tmpl diagram.html.tmpl
+var diagramFiles embed.FS
+
+var diagramTemplates = template.Must(template.ParseFS(diagramFiles, "*.tmpl"))
+
+// WriteSVG writes the diagram as a picture that needs nothing else: no fonts, no
+// scripts. Pointing at a step shows the whole state after it. It is light or dark as
+// the viewer is.
+func (d *Diagram) WriteSVG(w io.Writer) error {
+	return diagramTemplates.ExecuteTemplate(w, "diagram.svg.tmpl", draw(d))
+}
+
+// WriteDiagrams writes a page with the diagrams, in one file that loads nothing. The
+// arrow keys walk through the steps, and the state after a step stands beside it.
+func WriteDiagrams(w io.Writer, title string, list []Diagram) error {
+	page := struct {
+		Title    string
+		Drawings []*drawing
+	}{Title: title}
+	for i := range list {
+		page.Drawings = append(page.Drawings, draw(&list[i]))
+	}
+	return diagramTemplates.ExecuteTemplate(w, "diagram.html.tmpl", page)
+}
