@@ -7,7 +7,7 @@ RACED    := ./checker/... ./impl/core/... ./impl/node/... ./impl/wire/... ./trac
 MODULES  := $(dir $(shell find . -name go.mod -not -path './tools/*' -not -path './out/*'))
 
 .DEFAULT_GOAL := help
-.PHONY: help build check check-deep test race bench trace defects lint gofmt vet staticcheck govulncheck fuzz clean
+.PHONY: help build check check-deep test race bench trace defects tla peers lint gofmt vet staticcheck govulncheck fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,13 @@ trace: build ## Record fresh runs, simulated (SEEDS=1-20) and of real processes,
 
 defects: build ## Leave out each flush and break each rule of the core: which check notices
 	bin/quorate defects
+
+# TLC is given as TLA2TOOLS=/path/to/tla2tools.jar.
+tla: build ## Hold the specification to its twin in TLA+ by TLC (TLA2TOOLS=jar, TLAFLAGS)
+	go run ./bench/tla -jar "$(TLA2TOOLS)" $(TLAFLAGS)
+
+peers: build ## Compare with Spin, rumur and TLC on small protocols (PEERFLAGS=-quick)
+	go run ./bench/peers -jar "$(TLA2TOOLS)" $(PEERFLAGS)
 
 lint: gofmt vet staticcheck govulncheck ## Run gofmt, go vet, staticcheck and govulncheck
 
