@@ -33,9 +33,9 @@ func (s *search[S]) result() (*Result, error) {
 	}
 	r.Actions = fired
 	r.Bounds = boundCounts(s.info, &bitten)
-	r.TableBytes = s.seen.peak
+	r.TableBytes = s.seen.bytes()
 	if s.seenToo != nil {
-		r.TableBytes += s.seenToo.peak
+		r.TableBytes += s.seenToo.bytes()
 	}
 	if r.Exact = s.opt.Exact; !r.Exact {
 		r.Omission = omissions(r.Distinct, r.Generated)

@@ -41,7 +41,7 @@ func benchmark(b *testing.B, spec func() Runnable, workers int) {
 // BenchmarkTable inserts fingerprints, three of four of them known, in batches
 // as a search does.
 func BenchmarkTable(b *testing.B) {
-	t := newTable(24)
+	t := newTable(1 << 24)
 	defer t.free()
 	h := t.handle()
 	var batch [ringSize]uint64

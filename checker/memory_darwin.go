@@ -2,4 +2,8 @@
 
 package checker
 
+import "syscall"
+
+const noReserve = syscall.MAP_NORESERVE
+
 func advise([]byte) {}

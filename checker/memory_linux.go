@@ -4,6 +4,8 @@ package checker
 
 import "syscall"
 
+const noReserve = syscall.MAP_NORESERVE
+
 // advise asks for huge pages: random look-ups then miss the TLB less often.
 func advise(b []byte) {
 	const hugePage = 2 << 20

@@ -1,9 +1,15 @@
 package checker
 
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+)
+
 // ref says how a state was first reached: the ordinal of the state before it,
 // and which of that state's successors it is, counted from 0 in the order in
-// which Next emits them. Running Next again then finds the step, so that eight
-// bytes a state are enough for counterexamples of any length.
+// which Next emits them. Running Next again then finds the step, so that a ref a
+// state is enough for counterexamples of any length.
 type ref uint64
 
 // ordinal numbers a distinct state: the worker that found it and its position
@@ -30,27 +36,166 @@ func makeOrdinal(worker int, index uint32) ordinal {
 func (o ordinal) worker() int   { return int(o >> indexBits) }
 func (o ordinal) index() uint32 { return uint32(o) }
 
-// parentLog has the ref of every state that one worker found first.
+// parentLog has the ref of every state that one worker found first. A worker
+// expands states in the order of their ordinals, a chunk at a time, so that most
+// parents follow the one before closely; such a ref takes one byte.
+//
+// The bytes are in pages, in memory or, from the first on, in a file.
 type parentLog struct {
-	pages [][]uint64
-	used  uint64
+	used   uint64 // refs
+	size   int64  // bytes
+	blocks []int64
+	parent ordinal // of the last ref
+	page   []byte  // the last one, as far as it is filled
+	full   [][]byte
+	file   *os.File // nil: in memory
 }
 
-const logPage = 1 << 16
+const (
+	logPage  = 1 << 16 // bytes
+	logBlock = 256     // refs; a block can be read without those before it
+
+	// A ref begins with a byte: how far its parent is from the one before, in the
+	// low bits, and its edge. The last value of each says that a varint follows.
+	stepBits    = 3
+	farStep     = 1<<stepBits - 1
+	farEdge     = 1<<(8-stepBits) - 1
+	maxRefBytes = 1 + 2*binary.MaxVarintLen64
+)
 
 func (l *parentLog) add(r ref) {
-	if l.used%logPage == 0 {
-		l.pages = append(l.pages, allocWords(logPage))
+	if l.used%logBlock == 0 {
+		l.blocks = append(l.blocks, l.size)
+		l.parent = 0
 	}
-	l.pages[l.used/logPage][l.used%logPage] = uint64(r)
 	l.used++
+	step, edge := uint64(r.parent()-l.parent), r.edge()
+	l.parent = r.parent()
+	if len(l.page)+maxRefBytes > cap(l.page) {
+		l.turn()
+	}
+	n := len(l.page)
+	if step < farStep && edge < farEdge {
+		l.page = append(l.page, byte(edge<<stepBits)|byte(step))
+	} else {
+		l.page = appendFar(l.page, step, edge)
+	}
+	l.size += int64(len(l.page) - n)
 }
 
-func (l *parentLog) at(index uint32) ref { return ref(l.pages[index/logPage][index%logPage]) }
+func appendFar(b []byte, step uint64, edge uint32) []byte {
+	head := byte(min(edge, farEdge)<<stepBits) | byte(min(step, farStep))
+	b = append(b, head)
+	if step >= farStep {
+		b = binary.AppendVarint(b, int64(step))
+	}
+	if edge >= farEdge {
+		b = binary.AppendUvarint(b, uint64(edge))
+	}
+	return b
+}
+
+// turn begins a page.
+func (l *parentLog) turn() {
+	switch {
+	case l.page == nil:
+		l.page = bytesOfWords(allocWords(logPage / 8))[:0]
+	case l.file != nil:
+		if _, err := l.file.Write(l.page); err != nil {
+			panic(&engineError{err})
+		}
+		l.page = l.page[:0]
+	default:
+		l.full = append(l.full, l.page)
+		l.page = bytesOfWords(allocWords(logPage / 8))[:0]
+	}
+}
+
+// at is the ref of the state with this index.
+func (l *parentLog) at(index uint32) (ref, error) {
+	block := int(index / logBlock)
+	end := l.size
+	if block+1 < len(l.blocks) {
+		end = l.blocks[block+1]
+	}
+	b, err := l.read(l.blocks[block], end)
+	if err != nil {
+		return 0, err
+	}
+	parent := ordinal(0)
+	for i := uint32(0); ; i++ {
+		step, edge, n := refAt(b)
+		if n == 0 {
+			return 0, fmt.Errorf("the log of parents is damaged at byte %d", end-int64(len(b)))
+		}
+		b = b[n:]
+		parent += ordinal(step)
+		if i == index%logBlock {
+			return makeRef(parent, edge), nil
+		}
+	}
+}
+
+// refAt decodes a ref, of so many bytes, 0 if there is none.
+func refAt(b []byte) (step uint64, edge uint32, n int) {
+	if len(b) == 0 {
+		return 0, 0, 0
+	}
+	step, edge, n = uint64(b[0]&farStep), uint32(b[0]>>stepBits), 1
+	if step == farStep {
+		v, k := binary.Varint(b[n:])
+		if k <= 0 {
+			return 0, 0, 0
+		}
+		step, n = uint64(v), n+k
+	}
+	if edge == farEdge {
+		v, k := binary.Uvarint(b[n:])
+		if k <= 0 || v > maxEdge {
+			return 0, 0, 0
+		}
+		edge, n = uint32(v), n+k
+	}
+	return step, edge, n
+}
+
+// read gives the bytes between two places of the log.
+func (l *parentLog) read(from, to int64) ([]byte, error) {
+	b := make([]byte, 0, to-from)
+	start := int64(0) // of what is not in the file
+	if l.file != nil {
+		start = l.size - int64(len(l.page))
+		if from < start {
+			b = b[:min(to, start)-from]
+			if _, err := l.file.ReadAt(b, from); err != nil {
+				return nil, fmt.Errorf("read %s: %w", l.file.Name(), err)
+			}
+		}
+	}
+	for _, p := range l.full {
+		if end := start + int64(len(p)); end > from && start < to {
+			b = append(b, p[max(from-start, 0):min(to-start, int64(len(p)))]...)
+		}
+		start += int64(len(p))
+	}
+	if start < to {
+		b = append(b, l.page[max(from-start, 0):to-start]...)
+	}
+	return b, nil
+}
+
+// bytes is the memory that the log takes.
+func (l *parentLog) bytes() uint64 {
+	n := uint64(cap(l.page) + 8*cap(l.blocks))
+	for _, p := range l.full {
+		n += uint64(cap(p))
+	}
+	return n
+}
 
 func (l *parentLog) free() {
-	for _, p := range l.pages {
-		freeWords(p)
+	for _, p := range append(l.full, l.page) {
+		freeWords(wordsOfBytes(p[:cap(p)]))
 	}
-	l.pages = nil
+	l.full, l.page = nil, nil
 }

@@ -29,26 +29,30 @@ func Run[S any](spec Spec[S], opt Options) (*Result, error) {
 
 // search is one run.
 type search[S any] struct {
-	info      *Info
-	opt       Options
-	goal      func(*S) Props // of questions: which answers a state is; nil: judge properties
-	seen      *table
-	seenToo   *table // without budgets
-	workers   []*worker[S]
-	selected  Props
-	restating Props
-	known     Props // violated on an earlier level
-	found     [64]finding
-	reached   Props
-	initial   uint64
-	depth     int
-	widest    uint64
-	levels    []uint64
-	began     time.Time
-	limitedBy string
-	partial   bool
+	info       *Info
+	opt        Options
+	goal       func(*S) Props // of questions: which answers a state is; nil: judge properties
+	seen       *table
+	seenToo    *table // without budgets
+	finger     Fingerprinter[S]
+	archive    *archive // nil: only fingerprints are kept
+	chunks     *chunkPool
+	mostPacked int
+	workers    []*worker[S]
+	selected   Props
+	restating  Props
+	known      Props // violated on an earlier level
+	found      [64]finding
+	reached    Props
+	initial    uint64
+	depth      int
+	widest     uint64
+	levels     []uint64
+	began      time.Time
+	limitedBy  string
+	partial    bool
 
-	level     []*chunk[S]
+	level     []*chunk
 	taken     atomic.Int64
 	halt      atomic.Bool
 	overfull  atomic.Bool
@@ -109,28 +113,38 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S
 			s.restating |= 1 << i
 		}
 	}
-	finger, _ := spec.(Fingerprinter[S])
-	if finger == nil {
+	s.finger, _ = spec.(Fingerprinter[S])
+	if s.finger == nil {
 		if err := checkPlain[S](); err != nil {
 			return nil, err
 		}
+	}
+	if err := checkPackable[S](); err != nil {
+		return nil, err
 	}
 	projector, _ := spec.(Projector[S])
 	if opt.Projected && projector == nil {
 		return nil, fmt.Errorf("%s cannot leave budgets out of a fingerprint", info.Name)
 	}
-	s.seen = newTable(max(opt.tableBits, 12))
+	first := 1 << 18
+	if opt.tableBits != 0 {
+		first = 1 << opt.tableBits
+	}
+	s.mostPacked = codec[S]{}.most()
+	s.chunks = newChunkPool(s.mostPacked)
 	if opt.Exact {
 		if err := checkPlain[S](); err != nil {
 			return nil, err
 		}
-		s.seen.key = s.keyOfSlot
+		s.archive = &archive{}
+		s.chunks.room = 0
 	}
-	if opt.tableBits == 0 {
-		s.seen.resize(18)
+	s.seen = newTable(first)
+	if opt.Exact {
+		s.seen.refill = s.refill
 	}
 	if opt.Projected {
-		s.seenToo = newTable(18)
+		s.seenToo = newTable(first)
 	}
 	for id := range opt.workers() {
 		w := &worker[S]{run: s, id: id, spec: spec, sink: new(Sink[S])}
@@ -145,7 +159,7 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S
 			w.projector, _ = w.spec.(Projector[S])
 			w.seenToo = s.seenToo.handle()
 		}
-		w.cur = new(chunk[S])
+		w.shelf.packed = make([]byte, s.mostPacked)
 		s.workers = append(s.workers, w)
 	}
 	return s, nil
@@ -158,7 +172,10 @@ func (s *search[S]) free() {
 	}
 	for _, w := range s.workers {
 		w.log.free()
-		w.states.free()
+	}
+	s.chunks.release()
+	if s.archive != nil {
+		s.archive.free()
 	}
 }
 
@@ -271,13 +288,29 @@ func (s *search[S]) distinctNow() uint64 {
 	return n
 }
 
+// refOf says how a state was reached.
+func (s *search[S]) refOf(o ordinal) (ref, error) {
+	return s.workers[o.worker()].log.at(o.index())
+}
+
+// engineError is a failure of the machine, or a limit of the engine, and not of
+// the model. Workers panic with it.
+type engineError struct{ cause error }
+
+func (e *engineError) Error() string { return e.cause.Error() }
+
+func (e *engineError) Unwrap() error { return e.cause }
+
 // modelError turns a panic of a specification into an error with its place.
 func modelError(p any) error {
 	var e *ModelError
 	if err, ok := p.(error); ok && errors.As(err, &e) {
 		return e
 	}
-	if err, ok := p.(*predicateError); ok {
+	switch err := p.(type) {
+	case *predicateError:
+		return err
+	case *engineError:
 		return err
 	}
 	return &ModelError{Cause: p, Stack: string(debug.Stack())}

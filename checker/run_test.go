@@ -266,7 +266,7 @@ func TestNoAllocationPerState(t *testing.T) {
 	allocations()
 	n, generated := allocations()
 	assert.Greater(t, generated, uint64(1_000_000))
-	assert.Less(t, n, generated/chunkSize+5_000, "chunks and one-time costs only")
+	assert.Less(t, n, generated/chunkStates+5_000, "chunks and one-time costs only")
 }
 
 func TestProgress(t *testing.T) {

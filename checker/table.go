@@ -9,25 +9,26 @@ import (
 // table is the set of fingerprints seen: open addressing over an array outside
 // the heap, inserted into by compare-and-swap.
 //
+// A slot holds not the fingerprint but its key, scramble(fp), from which it could
+// be had back. The place of a key is its share of the array: key/2^64 of the way
+// from left to right. So keys lie in ascending order but for collisions, whatever
+// the size of the array, which need be no power of two and can grow in place
+// (grow.go).
+//
 // It may grow while workers insert. Each worker inserts in batches, and holds
 // the lock of its own handle meanwhile, which nobody else wants except who
 // grows the table: that one takes all of them. A worker never inserts more than
 // the quota it has claimed from the table, so no schedule can overfill it.
-//
-// The slot of a fingerprint is given by the high bits of its product with an
-// odd constant. Doubling the table keeps that order, so growing is one pass
-// from left to right through both arrays.
 type table struct {
 	slots   []uint64
-	shift   uint
-	mask    uint64
+	memory  region
 	handles []*handle
 	grow    sync.Mutex
 	claimed atomic.Int64
 	limit   atomic.Int64
-	peak    uint64 // bytes, both arrays while growing
-	// key gives the fingerprint of what a slot holds; nil: it holds that.
-	key func(slot uint64) uint64
+	// refill inserts everything again into a table that was cleared, for slots
+	// that are not keys; nil: slots are keys, and are moved.
+	refill func()
 }
 
 // handle is one worker's right to insert.
@@ -40,12 +41,18 @@ type handle struct {
 const (
 	spread     = 0x9e3779b97f4a7c15
 	quotaBlock = 256
-	batchMax   = 64
+	leastSlots = 1 << 12
 )
 
-func newTable(bitCount uint) *table {
+// scramble is a bijection, with scramble(0) = 0, whose high bits depend on all
+// bits: fingerprints that a specification makes itself may be small numbers.
+func scramble(fp uint64) uint64 {
+	return (fp ^ fp>>32) * spread
+}
+
+func newTable(slots int) *table {
 	t := &table{}
-	t.resize(max(bitCount, 12))
+	t.extend(max(slots, leastSlots))
 	return t
 }
 
@@ -55,11 +62,17 @@ func (t *table) handle() *handle {
 	return h
 }
 
+// home is the place of a key in n slots.
+func home(key uint64, n int) int {
+	i, _ := bits.Mul64(key, uint64(n))
+	return int(i)
+}
+
 // insert adds fingerprints, none of them 0, and gives a bit for each that is new.
 func (t *table) insert(h *handle, fps []uint64) (fresh uint64) {
 	t.enter(h, fps)
 	for i, fp := range fps {
-		if t.add(fp) {
+		if t.add(scramble(fp)) {
 			fresh |= 1 << uint(i)
 		}
 	}
@@ -77,8 +90,9 @@ func (t *table) enter(h *handle, fps []uint64) {
 		h.quota += got
 	}
 	// Touch every slot first: the misses of a batch then overlap.
+	slots := t.slots
 	for _, fp := range fps {
-		atomic.LoadUint64(&t.slots[fp*spread>>t.shift])
+		atomic.LoadUint64(&slots[home(scramble(fp), len(slots))])
 	}
 }
 
@@ -88,20 +102,23 @@ func (t *table) leave(h *handle, fresh uint64) {
 	h.mu.Unlock()
 }
 
-func (t *table) add(fp uint64) bool {
-	i := fp * spread >> t.shift
-	for {
-		v := atomic.LoadUint64(&t.slots[i])
-		if v == fp {
+// add inserts a key, and says whether it is new.
+func (t *table) add(key uint64) bool {
+	slots := t.slots
+	for i := home(key, len(slots)); ; {
+		v := atomic.LoadUint64(&slots[i])
+		if v == key {
 			return false
 		}
 		if v == 0 {
-			if atomic.CompareAndSwapUint64(&t.slots[i], 0, fp) {
+			if atomic.CompareAndSwapUint64(&slots[i], 0, key) {
 				return true
 			}
 			continue
 		}
-		i = (i + 1) & t.mask
+		if i++; i == len(slots) {
+			i = 0
+		}
 	}
 }
 
@@ -127,59 +144,13 @@ func (t *table) enlarge() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 	}
-	more := uint(1)
-	if len(t.slots) < 1<<22 {
-		more = 2
-	}
-	t.resize(64 - t.shift + more)
+	t.growTo(t.larger())
 }
 
-// resize moves everything into an array of 1<<bitCount slots. The caller is
-// the only user of the table.
-func (t *table) resize(bitCount uint) {
-	old := t.slots
-	t.slots = allocWords(1 << bitCount)
-	t.shift, t.mask = 64-bitCount, 1<<bitCount-1
-	t.limit.Store(int64(len(t.slots)) * 6 / 10)
-	t.peak = max(t.peak, uint64(len(old)+len(t.slots))*8)
-	const part = 1 << 16
-	var next atomic.Int64
-	move := func() {
-		for {
-			from := int(next.Add(part)) - part
-			if from >= len(old) {
-				return
-			}
-			for _, v := range old[from:min(from+part, len(old))] {
-				if v != 0 {
-					t.move(v)
-				}
-			}
-		}
-	}
-	var wg sync.WaitGroup
-	for range min(len(t.handles), len(old)/part) - 1 {
-		wg.Go(move)
-	}
-	move()
-	wg.Wait()
-	freeWords(old)
-}
-
-// move puts what a slot of the old array held at its place in the new one.
-func (t *table) move(v uint64) {
-	fp := v
-	if t.key != nil {
-		fp = t.key(v)
-	}
-	for i := fp * spread >> t.shift; ; i = (i + 1) & t.mask {
-		if atomic.LoadUint64(&t.slots[i]) == 0 && atomic.CompareAndSwapUint64(&t.slots[i], 0, v) {
-			return
-		}
-	}
-}
+// bytes is the memory that the table takes.
+func (t *table) bytes() uint64 { return uint64(len(t.slots)) * 8 }
 
 func (t *table) free() {
-	freeWords(t.slots)
+	t.memory.free()
 	t.slots = nil
 }

@@ -16,7 +16,7 @@ import (
 func TestTableGrowsWhileInserting(t *testing.T) {
 	for _, goroutines := range []int{1, 2, 8} {
 		const each, step = 60_000, 20_000
-		table := newTable(12)
+		table := newTable(1 << 12)
 		var handles []*handle
 		for range goroutines {
 			handles = append(handles, table.handle())
@@ -39,8 +39,8 @@ func TestTableGrowsWhileInserting(t *testing.T) {
 		assert.Equal(t, want, fresh.Load(), "%d goroutines", goroutines)
 		assert.Greater(t, len(table.slots), int(want), "the table must not be more than full")
 		used := 0
-		for _, fp := range table.slots {
-			if fp != 0 {
+		for _, key := range table.slots {
+			if key != 0 {
 				used++
 			}
 		}
@@ -54,7 +54,7 @@ func TestTableGrowsWhileInserting(t *testing.T) {
 func TestWorkersInsertTheSameAtOnce(t *testing.T) {
 	const goroutines, each = 4, 8192
 	for round := range 60 {
-		table := newTable(12)
+		table := newTable(1 << 12)
 		var fresh, ready atomic.Int64
 		var wg sync.WaitGroup
 		for range goroutines {
@@ -76,22 +76,6 @@ func TestWorkersInsertTheSameAtOnce(t *testing.T) {
 		table.free()
 		require.EqualValues(t, each, fresh.Load(), "round %d", round)
 	}
-}
-
-func TestParentLogKeepsRefs(t *testing.T) {
-	var l parentLog
-	defer l.free()
-	for i := range uint32(3 * logPage / 2) {
-		l.add(makeRef(makeOrdinal(3, i), i%maxEdge))
-	}
-	for _, i := range []uint32{0, 1, logPage - 1, logPage, 3*logPage/2 - 1} {
-		r := l.at(i)
-		assert.Equal(t, 3, r.parent().worker())
-		assert.Equal(t, i, r.parent().index())
-		assert.Equal(t, i%maxEdge, r.edge())
-	}
-	assert.Equal(t, initial, makeRef(initial, 7).parent())
-	assert.NotEqual(t, initial, makeOrdinal(maxWorkers-2, 1<<32-1), "no state may have the ordinal of none")
 }
 
 // TestHashSeesEveryByte flips each bit of contents of several sizes.

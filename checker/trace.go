@@ -14,7 +14,10 @@ func (s *search[S]) trace(r ref) ([]TraceStep, error) {
 		if r.parent() == initial {
 			break
 		}
-		r = s.workers[r.parent().worker()].log.at(r.parent().index())
+		var err error
+		if r, err = s.refOf(r.parent()); err != nil {
+			return nil, err
+		}
 	}
 	slices.Reverse(edges)
 	return retrace(s.workers[0].spec, s.info, edges)

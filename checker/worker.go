@@ -1,21 +1,10 @@
 package checker
 
 import (
+	"fmt"
 	"math/bits"
 	"sync/atomic"
 )
-
-// chunkSize is how many states a worker takes at once. Levels are often
-// narrow, so it is not large.
-const chunkSize = 256
-
-// chunk is a piece of a level. Its states follow each other in the log of the
-// worker that found them, from base on.
-type chunk[S any] struct {
-	base ordinal
-	n    int
-	s    [chunkSize]S
-}
 
 // forker is implemented by specifications that keep scratch memory, of which
 // each worker needs its own.
@@ -38,10 +27,14 @@ type worker[S any] struct {
 	sink   *Sink[S]
 	seen   *handle
 	log    parentLog
-	states stateLog[S] // filled if the search is exact
-	cur    *chunk[S]
-	next   []*chunk[S]
-	free   []*chunk[S]
+	codec  codec[S]
+	state  S      // that is being expanded
+	before S      // the last one packed into cur
+	blank  S      // zero, for codec
+	cur    *chunk // to which new states go; nil: none yet
+	next   []*chunk
+	shelf  shelf  // filled if the search is exact
+	from   uint64 // place of the first state of cur, if so
 
 	projector    Projector[S]
 	projectedFPs [ringSize]uint64
@@ -73,10 +66,13 @@ func (f finding) less(g finding) bool {
 	return f.tie < g.tie
 }
 
-func (w *worker[S]) fingerprint(s *S) uint64 {
+func (w *worker[S]) fingerprint(s *S) uint64 { return fingerprint(w.finger, s) }
+
+// fingerprint is never 0, which stands for none.
+func fingerprint[S any](f Fingerprinter[S], s *S) uint64 {
 	fp := uint64(0)
-	if w.finger != nil {
-		fp = w.finger.Fingerprint(s)
+	if f != nil {
+		fp = f.Fingerprint(s)
 	} else {
 		fp = hashWords(wordsOf(s))
 	}
@@ -84,12 +80,19 @@ func (w *worker[S]) fingerprint(s *S) uint64 {
 }
 
 // expand takes the steps of every state of c.
-func (w *worker[S]) expand(c *chunk[S]) {
-	k := w.sink
+func (w *worker[S]) expand(c *chunk) {
+	k, data := w.sink, c.data
+	clear(bytesOf(&w.state))
 	for i := range c.n {
+		if w.run.archive != nil {
+			clear(bytesOf(&w.state))
+		}
+		if data = w.codec.unpack(data, &w.state); data == nil {
+			panic(&engineError{fmt.Errorf("state %d of a chunk of the frontier is damaged", i)})
+		}
 		k.parent, k.edge, k.bounded = c.base+ordinal(i), 0, 0
-		k.current = &c.s[i]
-		w.spec.Next(&c.s[i], k)
+		k.current = &w.state
+		w.spec.Next(&w.state, k)
 		w.generated += uint64(k.edge)
 		if k.edge > maxEdge {
 			panic("checker: a state has more successors than an edge number can hold")
@@ -107,9 +110,7 @@ func (w *worker[S]) expand(c *chunk[S]) {
 	}
 	w.distinctNow.Store(w.log.used)
 	w.generatedNow.Store(w.generated)
-	if len(w.free) < 1<<12 {
-		w.free = append(w.free, c)
-	}
+	w.run.chunks.put(c)
 }
 
 // drain empties the ring of the sink: what is new goes to the next level.
@@ -121,7 +122,7 @@ func (w *worker[S]) drain() {
 		return
 	}
 	var fresh uint64
-	if w.run.opt.Exact {
+	if w.run.archive != nil {
 		fresh = w.insertExact(n)
 	} else {
 		fresh = w.run.seen.insert(w.seen, k.fps[:n])
@@ -131,20 +132,49 @@ func (w *worker[S]) drain() {
 	}
 	for ; fresh != 0; fresh &= fresh - 1 {
 		i := bits.TrailingZeros64(fresh)
-		if w.cur.n == chunkSize {
-			w.closeChunk()
-		}
-		if w.cur.n == 0 {
-			if w.log.used > 1<<indexBits-chunkSize {
-				panic("checker: a worker has more states than an ordinal can hold")
-			}
-			w.cur.base = makeOrdinal(w.id, uint32(w.log.used))
-		}
-		s := &w.cur.s[w.cur.n]
-		*s = k.ring[i]
-		w.cur.n++
+		w.keep(i)
 		w.log.add(k.refs[i])
-		w.check(s, k.fps[i], k.refs[i], k.hints[i])
+		w.check(&k.ring[i], k.fps[i], k.refs[i], k.hints[i])
+	}
+}
+
+// keep puts state i of the ring, which is new, into the next level.
+func (w *worker[S]) keep(i int) {
+	if w.log.used >= 1<<indexBits {
+		panic(&engineError{fmt.Errorf("a worker has more states than the %d that it can number", uint64(1)<<indexBits)})
+	}
+	if w.run.archive != nil {
+		w.point(w.shelf.places[i])
+		return
+	}
+	if w.cur == nil || w.cur.n == chunkStates || cap(w.cur.data)-len(w.cur.data) < w.run.mostPacked {
+		w.openChunk()
+		clear(bytesOf(&w.before))
+	}
+	w.cur.data = w.codec.pack(w.cur.data, &w.before, &w.sink.ring[i])
+	w.cur.n++
+}
+
+// point is keep for a state that is in the archive. A chunk is a part of a page.
+func (w *worker[S]) point(place uint64) {
+	if w.cur == nil || w.cur.n == chunkStates || w.from>>pageShift != place>>pageShift {
+		w.openChunk()
+		w.from = place
+		w.cur.data = w.run.archive.at(place)
+	}
+	w.cur.n++
+}
+
+func (w *worker[S]) openChunk() {
+	w.closeChunk()
+	w.cur = w.run.chunks.get()
+	w.cur.base = makeOrdinal(w.id, uint32(w.log.used))
+}
+
+func (w *worker[S]) closeChunk() {
+	if w.cur != nil {
+		w.next = append(w.next, w.cur)
+		w.cur = nil
 	}
 }
 
@@ -196,21 +226,4 @@ func (w *worker[S]) project(fresh uint64) {
 		fps = append(fps, max(w.projector.FingerprintWithoutBudgets(&w.sink.ring[i]), 1))
 	}
 	w.projected += uint64(bits.OnesCount64(w.run.seenToo.insert(w.seenToo, fps)))
-}
-
-func (w *worker[S]) closeChunk() {
-	if w.cur.n > 0 {
-		w.next = append(w.next, w.cur)
-		w.cur = w.newChunk()
-	}
-}
-
-func (w *worker[S]) newChunk() *chunk[S] {
-	if k := len(w.free); k > 0 {
-		c := w.free[k-1]
-		w.free = w.free[:k-1]
-		c.n = 0
-		return c
-	}
-	return new(chunk[S])
 }
