@@ -76,6 +76,7 @@ func parseTLC(out string) (*TLCResult, error) {
 			}
 			res.Trace = max(res.Trace, n)
 		}
+		res.Trace = max(res.Trace, 1) // of an initial state there is no trace
 	} else if e := tlcError.FindStringIndex(out); e != nil {
 		line, _, _ := strings.Cut(out[e[0]:], "\n\n")
 		return nil, fmt.Errorf("it failed: %s", line)
