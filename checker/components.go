@@ -17,6 +17,8 @@ type store[R, M, G comparable] struct {
 	procs     *interner[R]
 	messages  *interner[M]
 	ghosts    *interner[G]
+	outliner  Outliner[R]  // nil: Observe sees all of every process
+	outlines  *interner[R] // without an outliner, procs
 	steps     Steps[R, M]
 	fateList  Fates[M]
 	scratch   []transition
@@ -29,6 +31,7 @@ const (
 	seedMessage uint64 = 1 + iota
 	seedGhost
 	seedBudget
+	seedOutline
 	seedProcess
 )
 
@@ -37,8 +40,17 @@ func (s *store[R, M, G]) internProcess(process int, r *R) uint32 {
 	if id := s.procs.find(h, r); id != 0 {
 		return id
 	}
-	s.local.grow(s.procs.n + 1)
+	p := s.persons.grow(s.procs.n + 1)
+	p.hash, p.acting, p.watched = h, s.procs.n+1, s.procs.n+1
+	if s.outliner != nil {
+		p.acting, p.watched = s.internOutline(r, true), s.internOutline(r, false)
+	}
 	return s.procs.put(h, r)
+}
+
+func (s *store[R, M, G]) internOutline(r *R, acts bool) uint32 {
+	seen := s.outliner.Outline(r, acts)
+	return s.outlines.intern(hashBytes(bytesOf(&seen), seedOutline), &seen)
 }
 
 func (s *store[R, M, G]) internMessage(m *M) uint32 {
@@ -46,8 +58,8 @@ func (s *store[R, M, G]) internMessage(m *M) uint32 {
 	if id := s.messages.find(h, m); id != 0 {
 		return id
 	}
-	way := s.routes.grow(s.messages.n + 1)
-	way.route = s.sys.Route(m)
+	way := s.ways.grow(s.messages.n + 1)
+	way.hash, way.route = h, s.sys.Route(m)
 	if int(way.route.Dst) >= s.processes {
 		panic(fmt.Errorf("message %s goes to process %d of %d", s.sys.DescribeMessage(m), way.route.Dst, s.processes))
 	}
@@ -58,7 +70,7 @@ func (s *store[R, M, G]) internMessage(m *M) uint32 {
 func (s *store[R, M, G]) fillLocal(process int, id uint32, b Budget) listing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cell := (*uint64)(unsafe.Pointer(&s.local.at(id)[b]))
+	cell := (*uint64)(unsafe.Pointer(&s.persons.at(id).local[b]))
 	if l := *cell; l != 0 {
 		return listing(l)
 	}
@@ -92,7 +104,7 @@ func (s *store[R, M, G]) fillDeliver(process int, id, message uint32) listing {
 func (s *store[R, M, G]) fillFates(message uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	way := s.routes.at(message)
+	way := s.ways.at(message)
 	if way.asked.Load() {
 		return
 	}
@@ -104,7 +116,7 @@ func (s *store[R, M, G]) fillFates(message uint32) {
 		s.budgetExists(f.Budget)
 		for k := range to.n {
 			to.becomes[k] = s.internMessage(&f.Becomes[k])
-			to.delta += *s.messageHash.at(to.becomes[k])
+			to.delta += s.ways.at(to.becomes[k]).hash
 		}
 		way.fates = append(way.fates, to)
 	}
@@ -128,17 +140,19 @@ func (s *store[R, M, G]) budgetExists(b Budget) {
 // list stores s.steps, which are those of process id.
 func (s *store[R, M, G]) list(process int, id uint32) listing {
 	s.scratch = s.scratch[:0]
-	before := *s.processHash.at(id)
+	before := s.persons.at(id).hash
 	for k := range s.steps.List {
 		e := &s.steps.List[k]
-		to := transition{instance: e.Instance, next: s.internProcess(process, &e.Next)}
-		to.delta = *s.processHash.at(to.next) - before
+		to := transition{action: e.Instance.Action, args: e.Instance.Args, next: s.internProcess(process, &e.Next)}
+		to.delta = s.persons.at(to.next).hash - before
 		for j := range e.SendN {
 			to.out[j] = s.internMessage(&e.Sends[j])
-			if s.routes.at(to.out[j]).route.Immediate {
+			way := s.ways.at(to.out[j])
+			to.conn[j] = way.route.Conn
+			if way.route.Immediate {
 				to.flags |= flagImmediate << j
 			} else {
-				to.delta += *s.messageHash.at(to.out[j])
+				to.delta += way.hash
 			}
 		}
 		if e.Observe {
@@ -176,9 +190,10 @@ type eyes[R, M, G comparable] struct {
 func (w *eyes[R, M, G]) observe(t *Tuple, actor int, old uint32) (uint32, Props) {
 	s := w.store
 	for i := range s.processes {
-		w.view.P[i] = s.procs.values.at(t[i])
+		w.view.P[i] = s.outlines.values.at(s.persons.at(t[i]).watched)
 	}
-	w.view.N, w.view.Actor, w.view.Old = s.processes, actor, s.procs.values.at(old)
+	w.view.P[actor] = s.outlines.values.at(s.persons.at(t[actor]).acting)
+	w.view.N, w.view.Actor, w.view.Old = s.processes, actor, s.outlines.values.at(s.persons.at(old).acting)
 	before := s.ghosts.values.at(t.ghost())
 	w.ghost = *before
 	violated := s.sys.Observe(&w.ghost, &w.view)

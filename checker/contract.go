@@ -179,6 +179,14 @@ type System[R, M, G comparable] interface {
 	Env(processes []*R, network []*M, g *G) map[string]any
 }
 
+// Outliner is implemented by a System whose Observe looks only at parts of
+// processes. Outline gives r with everything else zero, and is what Observe is
+// shown instead: of the process that acts, before and after, or of another. What
+// Observe makes of a step is remembered, the more often the fewer outlines.
+type Outliner[R any] interface {
+	Outline(r *R, acts bool) R
+}
+
 // Step is what one enabled instance does: the process after it, what it sends.
 type Step[R, M any] struct {
 	Instance Instance

@@ -31,7 +31,7 @@ type pending struct {
 // takeSlowly is take for transitions that need more than a look-up.
 func (w *tupleWorker) takeSlowly(out *Sink[Tuple], f *frame, i int, e *transition, message uint32) {
 	l := &w.stack[0]
-	*l = level{frame: *f, process: i, instance: e.instance, message: message}
+	*l = level{frame: *f, process: i, instance: e.instance(), message: message}
 	l.kept = e.flags&flagKeep != 0
 	if w.step(out, l, i, e, false) {
 		w.settle(out, 0)
@@ -70,7 +70,7 @@ func (w *tupleWorker) step(out *Sink[Tuple], l *level, i int, e *transition, inn
 		l.reached |= p.reached
 	}
 	if e.flags&flagObserve != 0 {
-		ghost, violated := w.observe(&l.t, i, old)
+		ghost, violated := w.glance(&l.t, i, old)
 		l.violated |= violated
 		if before := l.t.ghost(); ghost != before {
 			l.sum += *w.ghostHash.at(ghost) - *w.ghostHash.at(before)
@@ -93,7 +93,7 @@ func (w *tupleWorker) settle(out *Sink[Tuple], d int) {
 		panic(fmt.Errorf("checker: one step leads to more than %d immediate messages", maxInner))
 	}
 	p := l.pending[l.n-1]
-	dst := int(w.routes.at(p.message).route.Dst)
+	dst := int(w.ways.at(p.message).route.Dst)
 	next := &w.stack[d+1]
 	begin := func() {
 		*next = *l
@@ -110,7 +110,7 @@ func (w *tupleWorker) settle(out *Sink[Tuple], d int) {
 	out.bounded |= uint64(bounded)
 	for k := range list {
 		begin()
-		next.instance = list[k].instance
+		next.instance = list[k].instance()
 		if w.step(out, next, dst, &list[k], true) {
 			w.settle(out, d+1)
 		}

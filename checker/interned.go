@@ -24,11 +24,18 @@ func Interned[R, M, G comparable](sys System[R, M, G]) Spec[Tuple] {
 		propIndex: map[judged]uint16{},
 	}
 	s.info, s.processes, s.maxFlight = info, len(info.Processes), info.MaxInFlight
-	s.processHash, s.messageHash, s.ghostHash = &s.procs.hashes, &s.messages.hashes, &s.ghosts.hashes
+	s.ghostHash = &s.ghosts.hashes
+	s.outlines = s.procs
+	if s.outliner, _ = sys.(Outliner[R]); s.outliner != nil {
+		s.outlines = newInterner[R]()
+	}
 	s.deliver = newMemo()
 	s.budgets = len(info.Budgets)
 	for b, budget := range info.Budgets {
 		s.limits[b] = budget.Limit
+		if b > 0 && budget.Limit > 0 {
+			s.counters = append(s.counters, Budget(b))
+		}
 		for n := 1; n < len(s.spent[b]); n++ {
 			s.spent[b][n] = hashWords([]uint64{seedBudget, uint64(b), uint64(n)})
 		}
@@ -89,9 +96,7 @@ func (s *interned[R, M, G]) Init(out *Sink[Tuple]) {
 			t.insert(i, s.internMessage(&network[i]))
 		}
 		h := hashBytes(bytesOf(&ghost), seedGhost)
-		if t[tupleGhost] = s.ghosts.find(h, &ghost); t.ghost() == 0 {
-			t[tupleGhost] = s.ghosts.put(h, &ghost)
-		}
+		t[tupleGhost] = s.ghosts.intern(h, &ghost)
 		list = append(list, t)
 	})
 	s.mu.Unlock()

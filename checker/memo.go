@@ -7,16 +7,20 @@ import (
 
 // transition is what a step of one process does, in numbers.
 type transition struct {
-	next     uint32 // id of the process after it
-	out      [2]uint32
-	props    uint16 // index into memo.props, 0: none
-	flags    uint16
-	instance Instance
-	delta    uint64 // what it adds to the sum of hashes
+	delta  uint64 // what it adds to the sum of hashes
+	next   uint32 // id of the process after it
+	out    [2]uint32
+	conn   [2]uint16 // of out
+	args   uint32
+	props  uint16 // index into tuples.props, 0: none
+	action ActionID
+	flags  uint8
 }
 
+func (e *transition) instance() Instance { return Instance{e.action, e.args} }
+
 const (
-	flagObserve uint16 = 1 << iota
+	flagObserve uint8 = 1 << iota
 	flagKeep
 	// flagImmediate+i: out[i] is delivered within the step.
 	flagImmediate

@@ -60,6 +60,14 @@ func (t *interner[T]) find(h uint64, x *T) uint32 {
 	}
 }
 
+// intern returns the id of a value with hash h, which may be new.
+func (t *interner[T]) intern(h uint64, x *T) uint32 {
+	if id := t.find(h, x); id != 0 {
+		return id
+	}
+	return t.put(h, x)
+}
+
 // put numbers a value that find does not know.
 func (t *interner[T]) put(h uint64, x *T) uint32 {
 	if t.n >= maxIDs {

@@ -18,21 +18,32 @@ type tuples struct {
 	// spent[b][n] is the hash of a counter. A counter at 0 adds nothing.
 	spent [MaxBudgets][math.MaxUint8 + 1]uint64
 
-	processHash *pages[uint64]
-	messageHash *pages[uint64]
-	ghostHash   *pages[uint64]
-	local       pages[[MaxBudgets]listing]
-	deliver     *memo
-	routes      pages[way]
-	lists       arena
-	props       pages[judged]
+	// counters are the budgets that a state can spend of.
+	counters []Budget
+
+	persons   pages[person]
+	ways      pages[way]
+	ghostHash *pages[uint64]
+	deliver   *memo
+	lists     arena
+	props     pages[judged]
+}
+
+// person is what the engine must know of a process state, by number.
+type person struct {
+	hash uint64
+	// acting and watched number what Observe may see of it when it acts itself,
+	// and when another process does.
+	acting, watched uint32
+	local           [MaxBudgets]listing
 }
 
 // way is what the engine must know of a message, by number.
 type way struct {
+	hash  uint64
 	route Route
-	fates []fate
 	asked atomic.Bool // whether fates is filled
+	fates []fate
 }
 
 // fate is a Fate in numbers.
@@ -77,10 +88,10 @@ func (e *tuples) sum(t *Tuple) uint64 {
 func (e *tuples) sumWithoutBudgets(t *Tuple) uint64 {
 	h := *e.ghostHash.at(t.ghost())
 	for _, id := range t[:e.processes] {
-		h += *e.processHash.at(id)
+		h += e.persons.at(id).hash
 	}
 	for x := tupleNet; x < tupleGhost && t[x] != 0; x++ {
-		h += *e.messageHash.at(t[x])
+		h += e.ways.at(t[x]).hash
 	}
 	return h
 }
@@ -94,19 +105,10 @@ type frame struct {
 	conn [MaxMessages]uint16
 }
 
-func (e *tuples) frame(f *frame, t *Tuple) {
-	f.t = *t
-	f.sum = e.sum(t)
-	f.n = t.messages()
-	for x := range f.n {
-		f.conn[x] = e.routes.at(t[tupleNet+x]).route.Conn
-	}
-}
-
-// without sets g to f without its message x.
-func (e *tuples) without(g, f *frame, x int) {
+// without sets g to f without its message x, whose hash is h.
+func (f *frame) without(g *frame, x int, h uint64) {
 	*g = *f
-	g.sum -= *e.messageHash.at(f.t[tupleNet+x])
+	g.sum -= h
 	g.t.remove(f.n, x)
 	copy(g.conn[x:f.n], f.conn[x+1:f.n])
 	g.n--
@@ -151,8 +153,13 @@ type tupleWorker struct {
 	*tuples
 	components
 	observer
-	clean clean
-	base  frame
+	clean   clean
+	glances glances
+	// of the state that is expanded
+	base   frame
+	now    [MaxProcesses]*person
+	flying [MaxMessages]*way
+
 	less  frame
 	paid  frame
 	stack [maxInner + 2]level
@@ -162,8 +169,31 @@ func newTupleWorker(e *tuples, c components, o observer) *tupleWorker {
 	return &tupleWorker{tuples: e, components: c, observer: o}
 }
 
+// begin makes t the state that is expanded.
+func (w *tupleWorker) begin(t *Tuple) {
+	f := &w.base
+	f.t = *t
+	h := *w.ghostHash.at(t.ghost())
+	for i := range w.processes {
+		p := w.persons.at(t[i])
+		w.now[i] = p
+		h += p.hash
+	}
+	n := 0
+	for ; n < MaxMessages && t[tupleNet+n] != 0; n++ {
+		m := w.ways.at(t[tupleNet+n])
+		w.flying[n] = m
+		h += m.hash
+		f.conn[n] = m.route.Conn
+	}
+	for _, b := range w.counters {
+		h += w.spent[b][t.budget(b)]
+	}
+	f.sum, f.n = h, n
+}
+
 func (w *tupleWorker) localList(process int, id uint32, b Budget) ([]transition, uint32) {
-	l := listing(atomic.LoadUint64((*uint64)(&w.local.at(id)[b])))
+	l := listing(atomic.LoadUint64((*uint64)(&w.now[process].local[b])))
 	if l == 0 {
 		l = w.fillLocal(process, id, b)
 	}
@@ -180,42 +210,30 @@ func (w *tupleWorker) deliverList(process int, id, message uint32) ([]transition
 
 // next emits every successor of t.
 func (w *tupleWorker) next(t *Tuple, out *Sink[Tuple]) {
+	w.begin(t)
 	f := &w.base
-	w.frame(f, t)
-	for b := 1; b < w.budgets; b++ {
-		if limit := w.limits[b]; limit > 0 && t.budget(Budget(b)) >= limit {
-			out.bounded |= 1 << (budgetBit + b)
-		}
-	}
 	for i := range w.processes {
 		list, bounded := w.localList(i, t[i], 0)
 		out.bounded |= uint64(bounded)
 		for k := range list {
 			w.take(out, f, i, &list[k], 0)
 		}
-		for b := Budget(1); int(b) < w.budgets; b++ {
-			if t.budget(b) >= w.limits[b] {
-				continue
-			}
-			list, bounded := w.localList(i, t[i], b)
-			out.bounded |= uint64(bounded)
-			if len(list) == 0 {
-				continue
-			}
-			w.paid = *f
-			w.spend(&w.paid, b)
-			for k := range list {
-				w.take(out, &w.paid, i, &list[k], 0)
-			}
+	}
+	for _, b := range w.counters {
+		if t.budget(b) >= w.limits[b] {
+			out.bounded |= 1 << (budgetBit + b)
+			continue
 		}
+		w.pay(t, b, out)
 	}
 	for x := range f.n {
 		m := t[tupleNet+x]
 		if x > 0 && m == t[tupleNet+x-1] {
 			continue // a second copy: the same steps
 		}
-		w.without(&w.less, f, x)
-		dst := int(w.routes.at(m).route.Dst)
+		way := w.flying[x]
+		f.without(&w.less, x, way.hash)
+		dst := int(way.route.Dst)
 		list, bounded := w.deliverList(dst, t[dst], m)
 		out.bounded |= uint64(bounded)
 		for k := range list {
@@ -225,7 +243,20 @@ func (w *tupleWorker) next(t *Tuple, out *Sink[Tuple]) {
 				w.take(out, &w.less, dst, &list[k], m)
 			}
 		}
-		w.suffer(out, m)
+		w.suffer(out, m, way)
+	}
+}
+
+// pay emits the successors that cost budget b, which t has left.
+func (w *tupleWorker) pay(t *Tuple, b Budget, out *Sink[Tuple]) {
+	w.paid = w.base
+	w.spend(&w.paid, b)
+	for i := range w.processes {
+		list, bounded := w.localList(i, t[i], b)
+		out.bounded |= uint64(bounded)
+		for k := range list {
+			w.take(out, &w.paid, i, &list[k], 0)
+		}
 	}
 }
 
@@ -238,7 +269,7 @@ func (w *tupleWorker) take(out *Sink[Tuple], f *frame, i int, e *transition, mes
 	}
 	m := e.out[0]
 	if m != 0 {
-		if f.busy(w.routes.at(m).route.Conn) {
+		if f.busy(e.conn[0]) {
 			return
 		}
 		if f.n >= w.maxFlight {
@@ -258,7 +289,7 @@ func (w *tupleWorker) take(out *Sink[Tuple], f *frame, i int, e *transition, mes
 	}
 	sum, hint := f.sum+e.delta, uint32(1)<<i
 	if e.flags&flagObserve != 0 {
-		ghost, violated := w.observe(t, i, f.t[i])
+		ghost, violated := w.glance(t, i, f.t[i])
 		p.violated |= violated
 		if before := t.ghost(); ghost != before {
 			sum += *w.ghostHash.at(ghost) - *w.ghostHash.at(before)
@@ -266,19 +297,23 @@ func (w *tupleWorker) take(out *Sink[Tuple], f *frame, i int, e *transition, mes
 			hint |= ghostHint
 		}
 	}
-	out.commit(sum, hint, i, e.instance, p.violated, p.reached)
+	out.commit(sum, hint, i, e.instance(), p.violated, p.reached)
 }
 
 // suffer emits what the environment may do to message m, without which the
 // state is w.less.
-func (w *tupleWorker) suffer(out *Sink[Tuple], m uint32) {
-	way := w.routes.at(m)
+func (w *tupleWorker) suffer(out *Sink[Tuple], m uint32, way *way) {
 	if !way.asked.Load() {
 		w.fillFates(m)
 	}
 	for k := range way.fates {
 		a := &way.fates[k]
 		if a.budget != 0 && w.less.t.budget(a.budget) >= w.limits[a.budget] {
+			continue
+		}
+		if a.n == 0 && a.budget == 0 && !out.explains() {
+			*out.Slot() = w.less.t
+			out.commit(w.less.sum, 0, -1, a.instance, 0, 0)
 			continue
 		}
 		g := w.less
@@ -300,11 +335,11 @@ func (w *tupleWorker) suffer(out *Sink[Tuple], m uint32) {
 // send puts messages in flight, except those that flags call immediate, if all
 // of their connections are free and there is room. Hashes are the caller's
 // matter.
-func (w *tupleWorker) send(out *Sink[Tuple], f *frame, messages []uint32, flags uint16) bool {
+func (w *tupleWorker) send(out *Sink[Tuple], f *frame, messages []uint32, flags uint8) bool {
 	var conns [2]uint16
 	n := f.n
 	for k, m := range messages {
-		conns[k] = w.routes.at(m).route.Conn
+		conns[k] = w.ways.at(m).route.Conn
 		if f.busy(conns[k]) || k == 1 && conns[0] != 0 && conns[0] == conns[1] {
 			return false
 		}

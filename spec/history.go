@@ -218,3 +218,16 @@ func missing(l *Log, epoch Epoch, history, in *Log) bool {
 	}
 	return false
 }
+
+// outline is what Observe may see of a replica, of one that acts or of another.
+func outline(r *Replica, acts bool) Replica {
+	seen := Replica{ID: r.ID, Disk: r.Disk, Election: Election{Epoch: r.Election.Epoch}}
+	if r.Role == Down {
+		seen.Role = Down
+	}
+	if acts {
+		seen.Role, seen.Log, seen.HighWatermark, seen.EpochStart = r.Role, r.Log, r.HighWatermark, r.EpochStart
+		seen.Reading, seen.ReadRound, seen.ReadOffset = r.Reading, r.ReadRound, r.ReadOffset
+	}
+	return seen
+}

@@ -327,6 +327,9 @@ func (s *System) Observe(g *Ghost, v *checker.View[Replica]) checker.Props {
 	return g.Observe(s.ctx.Voters, v.P[:v.N], v.Actor, v.Old)
 }
 
+// Outline implements checker.Outliner.
+func (s *System) Outline(r *Replica, acts bool) Replica { return outline(r, acts) }
+
 // CheckOne implements checker.System.
 func (s *System) CheckOne(r *Replica, g *Ghost) checker.Props { return CheckOne(r, g) }
 
