@@ -14,14 +14,21 @@ type clean struct {
 // check returns the invariants that t violates in the parts that hint names.
 // The others are as in the state before, where they were checked.
 func (w *tupleWorker) check(t *Tuple, hint uint32) (violated Props) {
+	if hint == 0 {
+		return 0
+	}
+	var seen [MaxProcesses]uint32
+	for i := range w.processes {
+		seen[i] = w.persons.at(t[i]).outline[SightChecked]
+	}
 	for i := range w.processes {
 		if hint&(1<<i|ghostHint) == 0 {
 			continue
 		}
-		key := uint64(t[i])<<32 | uint64(t.ghost())
+		key := uint64(seen[i])<<32 | uint64(t.ghost())
 		slot := &w.clean.ones[key*spread>>(64-12)]
 		if *slot != key {
-			p := w.checkOne(t[i], t.ghost())
+			p := w.checkOne(seen[i], t.ghost())
 			if violated |= p; p == 0 {
 				*slot = key
 			}
@@ -32,10 +39,10 @@ func (w *tupleWorker) check(t *Tuple, hint uint32) (violated Props) {
 			if hint&(1<<i|1<<j) == 0 {
 				continue
 			}
-			key := uint64(t[i])<<32 | uint64(t[j])
+			key := uint64(seen[i])<<32 | uint64(seen[j])
 			slot := &w.clean.pairs[key*spread>>(64-14)]
 			if *slot != key {
-				p := w.checkPair(t[i], t[j])
+				p := w.checkPair(seen[i], seen[j])
 				if violated |= p; p == 0 {
 					*slot = key
 				}

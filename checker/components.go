@@ -17,7 +17,7 @@ type store[R, M, G comparable] struct {
 	procs     *interner[R]
 	messages  *interner[M]
 	ghosts    *interner[G]
-	outliner  Outliner[R]  // nil: Observe sees all of every process
+	outliner  Outliner[R]  // nil: outlines are whole
 	outlines  *interner[R] // without an outliner, procs
 	steps     Steps[R, M]
 	fateList  Fates[M]
@@ -41,16 +41,14 @@ func (s *store[R, M, G]) internProcess(process int, r *R) uint32 {
 		return id
 	}
 	p := s.persons.grow(s.procs.n + 1)
-	p.hash, p.acting, p.watched = h, s.procs.n+1, s.procs.n+1
-	if s.outliner != nil {
-		p.acting, p.watched = s.internOutline(r, true), s.internOutline(r, false)
+	p.hash = h
+	for of := range numSights {
+		if p.outline[of] = s.procs.n + 1; s.outliner != nil {
+			seen := s.outliner.Outline(r, of)
+			p.outline[of] = s.outlines.intern(hashBytes(bytesOf(&seen), seedOutline), &seen)
+		}
 	}
 	return s.procs.put(h, r)
-}
-
-func (s *store[R, M, G]) internOutline(r *R, acts bool) uint32 {
-	seen := s.outliner.Outline(r, acts)
-	return s.outlines.intern(hashBytes(bytesOf(&seen), seedOutline), &seen)
 }
 
 func (s *store[R, M, G]) internMessage(m *M) uint32 {
@@ -140,11 +138,15 @@ func (s *store[R, M, G]) budgetExists(b Budget) {
 // list stores s.steps, which are those of process id.
 func (s *store[R, M, G]) list(process int, id uint32) listing {
 	s.scratch = s.scratch[:0]
-	before := s.persons.at(id).hash
+	before := s.persons.at(id)
 	for k := range s.steps.List {
 		e := &s.steps.List[k]
 		to := transition{action: e.Instance.Action, args: e.Instance.Args, next: s.internProcess(process, &e.Next)}
-		to.delta = s.persons.at(to.next).hash - before
+		after := s.persons.at(to.next)
+		to.delta = after.hash - before.hash
+		if after.outline[SightChecked] != before.outline[SightChecked] {
+			to.flags |= flagChecked
+		}
 		for j := range e.SendN {
 			to.out[j] = s.internMessage(&e.Sends[j])
 			way := s.ways.at(to.out[j])
@@ -190,10 +192,10 @@ type eyes[R, M, G comparable] struct {
 func (w *eyes[R, M, G]) observe(t *Tuple, actor int, old uint32) (uint32, Props) {
 	s := w.store
 	for i := range s.processes {
-		w.view.P[i] = s.outlines.values.at(s.persons.at(t[i]).watched)
+		w.view.P[i] = s.outlineOf(t[i], SightWatched)
 	}
-	w.view.P[actor] = s.outlines.values.at(s.persons.at(t[actor]).acting)
-	w.view.N, w.view.Actor, w.view.Old = s.processes, actor, s.outlines.values.at(s.persons.at(old).acting)
+	w.view.P[actor] = s.outlineOf(t[actor], SightActing)
+	w.view.N, w.view.Actor, w.view.Old = s.processes, actor, s.outlineOf(old, SightActing)
 	before := s.ghosts.values.at(t.ghost())
 	w.ghost = *before
 	violated := s.sys.Observe(&w.ghost, &w.view)
@@ -216,12 +218,16 @@ func (s *store[R, M, G]) internGhost(g *G) uint32 {
 	return s.ghosts.put(h, g)
 }
 
-func (w *eyes[R, M, G]) checkOne(process, ghost uint32) Props {
-	return w.sys.CheckOne(w.procs.values.at(process), w.ghosts.values.at(ghost))
+func (s *store[R, M, G]) outlineOf(id uint32, of Sight) *R {
+	return s.outlines.values.at(s.persons.at(id).outline[of])
+}
+
+func (w *eyes[R, M, G]) checkOne(outline, ghost uint32) Props {
+	return w.sys.CheckOne(w.outlines.values.at(outline), w.ghosts.values.at(ghost))
 }
 
 func (w *eyes[R, M, G]) checkPair(a, b uint32) Props {
-	return w.sys.CheckPair(w.procs.values.at(a), w.procs.values.at(b))
+	return w.sys.CheckPair(w.outlines.values.at(a), w.outlines.values.at(b))
 }
 
 func (w *eyes[R, M, G]) describeMessage(id uint32) string {

@@ -179,13 +179,25 @@ type System[R, M, G comparable] interface {
 	Env(processes []*R, network []*M, g *G) map[string]any
 }
 
-// Outliner is implemented by a System whose Observe looks only at parts of
-// processes. Outline gives r with everything else zero, and is what Observe is
-// shown instead: of the process that acts, before and after, or of another. What
-// Observe makes of a step is remembered, the more often the fewer outlines.
+// Outliner is implemented by a System whose Observe, CheckOne and CheckPair look
+// only at parts of processes. Outline gives r with everything else zero, and they
+// are shown that. What they find is remembered, the more often the fewer outlines.
 type Outliner[R any] interface {
-	Outline(r *R, acts bool) R
+	Outline(r *R, of Sight) R
 }
+
+// Sight says who looks at a process, and so how much of it must show.
+type Sight uint8
+
+const (
+	// SightActing is what Observe sees of the process that acts, before and after.
+	SightActing Sight = iota
+	// SightWatched is what Observe sees of the others.
+	SightWatched
+	// SightChecked is what CheckOne and CheckPair see.
+	SightChecked
+	numSights
+)
 
 // Step is what one enabled instance does: the process after it, what it sends.
 type Step[R, M any] struct {

@@ -63,7 +63,7 @@ func (w *tupleWorker) step(out *Sink[Tuple], l *level, i int, e *transition, inn
 	old := l.t[i]
 	l.t[i] = e.next
 	l.sum += e.delta
-	l.hint |= 1 << i
+	l.hint |= e.hint(i)
 	if e.props != 0 {
 		p := w.props.at(uint32(e.props))
 		l.violated |= p.violated

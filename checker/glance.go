@@ -17,12 +17,12 @@ type glance struct {
 func (w *tupleWorker) glance(t *Tuple, actor int, old uint32) (ghost uint32, violated Props) {
 	var seen [MaxProcesses]uint32
 	for i := range w.processes {
-		seen[i] = w.persons.at(t[i]).watched
+		seen[i] = w.persons.at(t[i]).outline[SightWatched]
 	}
-	seen[actor] = w.persons.at(t[actor]).acting
+	seen[actor] = w.persons.at(t[actor]).outline[SightActing]
 	key := [MaxProcesses/2 + 1]uint64{
 		// Ids have less than 24 bits.
-		uint64(t.ghost())<<32 | uint64(actor)<<24 | uint64(w.persons.at(old).acting),
+		uint64(t.ghost())<<32 | uint64(actor)<<24 | uint64(w.persons.at(old).outline[SightActing]),
 		uint64(seen[0])<<32 | uint64(seen[1]),
 		uint64(seen[2])<<32 | uint64(seen[3]),
 		uint64(seen[4])<<32 | uint64(seen[5]),

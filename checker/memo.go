@@ -19,9 +19,14 @@ type transition struct {
 
 func (e *transition) instance() Instance { return Instance{e.action, e.args} }
 
+// hint is the part of a state that a step of process i changes for checks.
+func (e *transition) hint(i int) uint32 { return uint32(e.flags&flagChecked/flagChecked) << i }
+
 const (
 	flagObserve uint8 = 1 << iota
 	flagKeep
+	// flagChecked: checks see a difference.
+	flagChecked
 	// flagImmediate+i: out[i] is delivered within the step.
 	flagImmediate
 	_

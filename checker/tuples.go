@@ -32,10 +32,10 @@ type tuples struct {
 // person is what the engine must know of a process state, by number.
 type person struct {
 	hash uint64
-	// acting and watched number what Observe may see of it when it acts itself,
-	// and when another process does.
-	acting, watched uint32
-	local           [MaxBudgets]listing
+	// outline numbers what there is to see of it.
+	outline [numSights]uint32
+	_       uint32
+	local   [MaxBudgets]listing
 }
 
 // way is what the engine must know of a message, by number.
@@ -69,7 +69,7 @@ type components interface {
 // state, with scratch memory for one worker.
 type observer interface {
 	observe(t *Tuple, actor int, old uint32) (ghost uint32, violated Props)
-	checkOne(process, ghost uint32) Props
+	checkOne(outline, ghost uint32) Props
 	checkPair(a, b uint32) Props
 	describeMessage(id uint32) string
 }
@@ -287,7 +287,7 @@ func (w *tupleWorker) take(out *Sink[Tuple], f *frame, i int, e *transition, mes
 	if e.props != 0 {
 		p = *w.props.at(uint32(e.props))
 	}
-	sum, hint := f.sum+e.delta, uint32(1)<<i
+	sum, hint := f.sum+e.delta, e.hint(i)
 	if e.flags&flagObserve != 0 {
 		ghost, violated := w.glance(t, i, f.t[i])
 		p.violated |= violated

@@ -219,13 +219,20 @@ func missing(l *Log, epoch Epoch, history, in *Log) bool {
 	return false
 }
 
-// outline is what Observe may see of a replica, of one that acts or of another.
-func outline(r *Replica, acts bool) Replica {
+// outline is what history and invariants may see of a replica.
+func outline(r *Replica, of checker.Sight) Replica {
+	if of == checker.SightChecked {
+		seen := Replica{Log: r.Log, HighWatermark: r.HighWatermark}
+		if r.Role == Leader {
+			seen.Role, seen.Election.Epoch = Leader, r.Election.Epoch
+		}
+		return seen
+	}
 	seen := Replica{ID: r.ID, Disk: r.Disk, Election: Election{Epoch: r.Election.Epoch}}
 	if r.Role == Down {
 		seen.Role = Down
 	}
-	if acts {
+	if of == checker.SightActing {
 		seen.Role, seen.Log, seen.HighWatermark, seen.EpochStart = r.Role, r.Log, r.HighWatermark, r.EpochStart
 		seen.Reading, seen.ReadRound, seen.ReadOffset = r.Reading, r.ReadRound, r.ReadOffset
 	}

@@ -328,7 +328,7 @@ func (s *System) Observe(g *Ghost, v *checker.View[Replica]) checker.Props {
 }
 
 // Outline implements checker.Outliner.
-func (s *System) Outline(r *Replica, acts bool) Replica { return outline(r, acts) }
+func (s *System) Outline(r *Replica, of checker.Sight) Replica { return outline(r, of) }
 
 // CheckOne implements checker.System.
 func (s *System) CheckOne(r *Replica, g *Ghost) checker.Props { return CheckOne(r, g) }
