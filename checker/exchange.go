@@ -153,7 +153,7 @@ func (w *tupleWorker) sent(messages []uint32) []Sent {
 	var list []Sent
 	for _, m := range messages {
 		if m != 0 {
-			list = append(list, Sent{w.describeMessage(m), int(w.routes.at(m).route.Dst)})
+			list = append(list, Sent{w.describeMessage(m), int(w.ways.at(m).route.Dst)})
 		}
 	}
 	return list
