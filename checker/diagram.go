@@ -7,10 +7,10 @@ import (
 	"io"
 )
 
-// Diagram is a behaviour to be drawn as a sequence diagram: a lifeline for each
+// Behaviour is what a run found, to be drawn as a sequence diagram: a lifeline for each
 // process, time downwards, an arrow for each message from the step that sends it to
 // the step that takes it, and beside the lifelines what each step changed.
-type Diagram struct {
+type Behaviour struct {
 	// Title says what the behaviour is, Legend explains notation in it.
 	Title, Legend string
 	// Processes names the lifelines, as Result.Processes.
@@ -23,14 +23,14 @@ type Diagram struct {
 	Bad     bool
 }
 
-// Diagrams has one for each counterexample, or for the witness. The title says which
+// Behaviours has one for each counterexample, or for the witness. The title says which
 // model and variant the result is of; it may be empty.
-func (r *Result) Diagrams(title string) []Diagram {
+func (r *Result) Behaviours(title string) []Behaviour {
 	if title == "" {
 		title = r.Spec
 	}
-	base := Diagram{Legend: r.Legend, Processes: r.Processes}
-	var list []Diagram
+	base := Behaviour{Legend: r.Legend, Processes: r.Processes}
+	var list []Behaviour
 	for _, v := range r.Violations {
 		d := base
 		d.Title = fmt.Sprintf("%s: counterexample to %s, %s", title, v.Property, stepsText(len(v.Trace)-1))
@@ -62,13 +62,13 @@ var diagramTemplates = template.Must(template.ParseFS(diagramFiles, "*.tmpl"))
 // WriteSVG writes the diagram as a picture that needs nothing else: no fonts, no
 // scripts. Pointing at a step shows the whole state after it. It is light or dark as
 // the viewer is.
-func (d *Diagram) WriteSVG(w io.Writer) error {
+func (d *Behaviour) WriteSVG(w io.Writer) error {
 	return diagramTemplates.ExecuteTemplate(w, "diagram.svg.tmpl", draw(d))
 }
 
-// WriteDiagrams writes a page with the diagrams, in one file that loads nothing. The
+// WritePage writes a page with the diagrams, in one file that loads nothing. The
 // arrow keys walk through the steps, and the state after a step stands beside it.
-func WriteDiagrams(w io.Writer, title string, list []Diagram) error {
+func WritePage(w io.Writer, title string, list []Behaviour) error {
 	page := struct {
 		Title    string
 		Drawings []*drawing

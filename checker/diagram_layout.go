@@ -124,7 +124,7 @@ type inFlight struct {
 
 // artist places the parts of a diagram, from the top down.
 type artist struct {
-	d        *Diagram
+	d        *Behaviour
 	out      *drawing
 	card     int // width of a card
 	notes    int // width of the column of what belongs to no process, 0: none
@@ -134,7 +134,7 @@ type artist struct {
 	messages bool // steps say which messages they take and send
 }
 
-func draw(d *Diagram) *drawing {
+func draw(d *Behaviour) *drawing {
 	a := &artist{d: d, out: &drawing{Title: d.Title, Bad: d.Bad}}
 	for _, s := range d.Trace {
 		a.messages = a.messages || s.Message != "" || len(s.Sends) > 0

@@ -81,26 +81,27 @@ func busyRelay() *relay {
 func TestDiagramGolden(t *testing.T) {
 	sys := busyRelay()
 	loop := 9
-	d := Diagram{
+	d := Behaviour{
 		Title: "relay: counterexample to Answered, 24 steps", Legend: "ping A->B 1 is the first question of A to B",
 		Processes: sys.Info().Processes, Trace: walk(Interned(sys), 24, 5), Loop: &loop, Bad: true,
 		Verdict: []string{"violates Answered: whoever asks is answered in the end"},
 	}
 	var svg, page bytes.Buffer
 	require.NoError(t, d.WriteSVG(&svg))
-	require.NoError(t, WriteDiagrams(&page, d.Title, []Diagram{d}))
+	require.NoError(t, WritePage(&page, d.Title, []Behaviour{d}))
 	golden(t, "relay.svg", svg.Bytes())
 	golden(t, "relay.html", page.Bytes())
+	golden(t, "relay.itf.json", []byte(itfOf(t, d)))
 
 	// Steps within a step, whose answers get lost.
 	sys = &relay{processes: 2, inFlight: 2, maxSeq: 3, immediate: true}
-	d = Diagram{Title: "relay: found in 12 steps", Processes: sys.Info().Processes, Trace: walk(Flat(sys), 12, 3)}
+	d = Behaviour{Title: "relay: found in 12 steps", Processes: sys.Info().Processes, Trace: walk(Flat(sys), 12, 3)}
 	svg.Reset()
 	require.NoError(t, d.WriteSVG(&svg))
 	golden(t, "relay-exchanges.svg", svg.Bytes())
 
 	// A specification without messages.
-	d = Diagram{Title: "grid", Trace: walk(&grid{side: 3}, 4, 1)}
+	d = Behaviour{Title: "grid", Trace: walk(&grid{side: 3}, 4, 1)}
 	svg.Reset()
 	require.NoError(t, d.WriteSVG(&svg))
 	golden(t, "grid.svg", svg.Bytes())
@@ -116,7 +117,7 @@ func TestDiagramsAreLaidOut(t *testing.T) {
 	}
 	for i, sys := range systems {
 		for seed := range uint64(60) {
-			d := Diagram{Title: "relay", Processes: sys.Info().Processes, Trace: walk(Interned(sys), 40, seed), Verdict: []string{"the end"}}
+			d := Behaviour{Title: "relay", Processes: sys.Info().Processes, Trace: walk(Interned(sys), 40, seed), Verdict: []string{"the end"}}
 			out := draw(&d)
 			require.Len(t, out.Steps, len(d.Trace)+1)
 			var cards []drawnCard
@@ -184,13 +185,13 @@ func TestDiagramsAreLaidOut(t *testing.T) {
 // Text of a specification stays text.
 func TestDiagramsEscape(t *testing.T) {
 	evil := `</script><script>alert("x")</script>&`
-	d := Diagram{
+	d := Behaviour{
 		Title: evil, Legend: evil, Verdict: []string{evil}, Processes: []string{evil},
 		Trace: []TraceStep{{Process: -1, Step: evil, Fields: []Field{{evil, evil}}}, {Step: evil, Message: evil, Sends: []Sent{{evil, 0}}, Fields: []Field{{evil, "b"}, {"<x>", evil}}}},
 	}
 	var svg, page bytes.Buffer
 	require.NoError(t, d.WriteSVG(&svg))
-	require.NoError(t, WriteDiagrams(&page, evil, []Diagram{d}))
+	require.NoError(t, WritePage(&page, evil, []Behaviour{d}))
 	assert.NotContains(t, svg.String(), "<script")
 	assert.Equal(t, 2, strings.Count(page.String(), "<script"), "the states and the program, and none of the text")
 	assert.Equal(t, 2, strings.Count(page.String(), "</script"))

@@ -1,5 +1,7 @@
 package checker
 
+import "context"
+
 // Runnable is a specification whose type of states does not show, so that a
 // command can list and explore any of them.
 type Runnable interface {
@@ -7,6 +9,7 @@ type Runnable interface {
 	Run(opt Options) (*Result, error)
 	Find(predicate string, opt Options) (*Result, error)
 	Graph(limit int) (*StateGraph, error)
+	Replay(ctx context.Context, f *ITF, limit int) (*Replayed, error)
 }
 
 // Erase makes a Runnable of a specification.
@@ -20,3 +23,7 @@ func (e erased[S]) Find(predicate string, opt Options) (*Result, error) {
 	return Find(e.spec, predicate, opt)
 }
 func (e erased[S]) Graph(limit int) (*StateGraph, error) { return Graph(e.spec, limit) }
+
+func (e erased[S]) Replay(ctx context.Context, f *ITF, limit int) (*Replayed, error) {
+	return Replay(ctx, e.spec, f, limit)
+}
