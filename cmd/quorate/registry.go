@@ -73,5 +73,6 @@ func twophaseModels() []entry {
 	return []entry{
 		model("2pc3", "two-phase commit, 3 resource managers", 3),
 		model("2pc7", "two-phase commit, 7 resource managers", 7),
+		model("2pc9", "two-phase commit, 9 resource managers", 9),
 	}
 }
