@@ -292,3 +292,103 @@ type View[R any] struct {
 	Actor int
 	Old   *R // the actor before the step
 }
+
+// Atoms is a set of state predicates that a specification names for liveness,
+// bit i for [Liveness.Atoms][i].
+type Atoms uint64
+
+// StepSet is a set of steps: those that pass all of its filters.
+type StepSet struct {
+	// Actions and Processes; nil: any. The environment is process -1.
+	Actions   []ActionID
+	Processes []int
+	// Mask and Args: parameters p with p&Mask == Args.
+	Mask, Args uint32
+	// When and Unless: steps from states in which all atoms of When hold, and none
+	// of Unless.
+	When, Unless Atoms
+	// Lost: steps of exchanges in which an answer is lost.
+	Lost bool
+}
+
+// Fairness is that a behaviour does not pass over steps for ever. Weak: if from
+// some state on one of the steps is always enabled, one is taken. Strong: if one is
+// enabled again and again, one is taken again and again.
+type Fairness struct {
+	Name   string
+	Strong bool
+	Steps  []StepSet // their union
+}
+
+// Finally is what a liveness model assumes of behaviours from some state on, for
+// ever: that state has the atoms From and those of Always, all later ones have
+// Always, and no step of Never is taken. Nothing is assumed of what comes before.
+type Finally struct {
+	From, Always Atoms
+	Never        []StepSet
+}
+
+// LivenessForm is the shape of a liveness property.
+type LivenessForm uint8
+
+// Forms. A predicate holds in a state that has all of its atoms.
+const (
+	// Eventually: Q holds, or a step of Steps is taken, at some time.
+	Eventually LivenessForm = iota
+	// LeadsTo: whenever P holds, then Q holds, or a step of Steps is taken, then or
+	// later.
+	LeadsTo
+	// AlwaysEventually: Q holds, or a step of Steps is taken, again and again.
+	AlwaysEventually
+	// EventuallyAlways: from some state on Q holds.
+	EventuallyAlways
+)
+
+// LivenessProperty is something that comes about in every fair behaviour that
+// satisfies the assumptions. No atoms in Q and no Steps: nothing ever suffices.
+type LivenessProperty struct {
+	Name  string
+	Form  LivenessForm
+	P, Q  Atoms
+	Steps []StepSet
+	Doc   string
+}
+
+// StepLimit says which steps a bound or budget keeps from being taken, by name.
+type StepLimit struct {
+	Bound string
+	Steps StepSet
+}
+
+// Liveness is what a specification claims to come about, and under which
+// assumptions. What the words mean stands at RunLiveness.
+type Liveness struct {
+	// Atoms names the state predicates, at most 64.
+	Atoms []string
+	// Fair has at most 64 conditions.
+	Fair    []Fairness
+	Finally Finally
+	// Limits says what bounds and budgets stop. One that is met after the
+	// assumptions hold must stop only steps of Finally.Never.
+	Limits     []StepLimit
+	Properties []LivenessProperty
+	// Assumes says in words what Fair and Finally assume.
+	Assumes string
+}
+
+// LiveSpec is a specification with liveness properties.
+type LiveSpec[S any] interface {
+	Spec[S]
+	Liveness() *Liveness
+	// Atoms returns the predicates that hold in s.
+	Atoms(s *S) Atoms
+}
+
+// LiveSystem is a System with liveness properties.
+type LiveSystem[R, M, G comparable] interface {
+	System[R, M, G]
+	Liveness() *Liveness
+	// Atoms returns the predicates that hold in a state. It must be safe for
+	// concurrent use.
+	Atoms(processes []*R, network []*M, g *G) Atoms
+}

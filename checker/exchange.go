@@ -120,14 +120,16 @@ func (w *tupleWorker) settle(out *Sink[Tuple], d int) {
 // emit commits the state of level d.
 func (w *tupleWorker) emit(out *Sink[Tuple], d int) {
 	first, l := &w.stack[0], &w.stack[d]
+	out.lost = false
+	for k := 1; k <= d; k++ {
+		if w.stack[k].lost {
+			out.lost = true
+		} else if !out.explains() {
+			out.within[w.stack[k].instance.Action]++
+		}
+	}
 	if out.explains() {
 		out.detail = w.details(d)
-	} else {
-		for k := 1; k <= d; k++ {
-			if !w.stack[k].lost {
-				out.within[w.stack[k].instance.Action]++
-			}
-		}
 	}
 	*out.Slot() = l.t
 	out.commit(l.sum, l.hint, first.process, first.instance, l.violated, l.reached)

@@ -257,11 +257,12 @@ func (f *flat[R, M, G]) apply(out *Sink[FlatState[R, M, G]], a *flatStep[R, M, G
 // they lead to before the others.
 func (f *flat[R, M, G]) finish(out *Sink[FlatState[R, M, G]], a flatStep[R, M, G], waiting []flatPending[M], deep int) {
 	if len(waiting) == 0 {
-		if !out.explains() {
-			for _, in := range a.detail.inner {
-				if !in.Lost {
-					out.within[in.Instance.Action]++
-				}
+		out.lost = false
+		for _, in := range a.detail.inner {
+			if in.Lost {
+				out.lost = true
+			} else if !out.explains() {
+				out.within[in.Instance.Action]++
 			}
 		}
 		out.detail = a.detail

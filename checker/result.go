@@ -15,6 +15,8 @@ const (
 	// Found and Absent are the answers of Find.
 	Found  Status = "found"
 	Absent Status = "absent"
+	// Vacuous: a liveness property holds only for want of behaviours to judge.
+	Vacuous Status = "vacuous"
 )
 
 // ExitCode is what a command that did the run returns: 0, 1 or 3.
@@ -121,6 +123,10 @@ type Violation struct {
 	Doc      string      `json:"doc,omitempty"`
 	Restates string      `json:"restates,omitempty"`
 	Trace    []TraceStep `json:"trace"`
+	// Loop, of a liveness property, is the state of Trace that the last one equals:
+	// the behaviour repeats from there for ever. If it is the last one itself,
+	// nothing happens any more.
+	Loop *int `json:"loop,omitempty"`
 }
 
 // TraceStep is one state of a behaviour, and the step that led to it; the first

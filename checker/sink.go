@@ -24,6 +24,7 @@ type Sink[S any] struct {
 	w       *worker[S] // nil when collect is set
 	collect func(successor[S])
 	plain   bool // collect wants no details
+	lost    bool // an answer is lost within the step
 	detail  detail
 	fired   [math.MaxUint8 + 1]uint64
 	within  [math.MaxUint8 + 1]uint64
@@ -42,6 +43,7 @@ type successor[S any] struct {
 	instance          Instance
 	violated, reached Props
 	edge              uint32
+	lost              bool // an answer is lost within the step
 	detail            detail
 }
 
@@ -100,10 +102,10 @@ func (k *Sink[S]) commit(fp uint64, hint uint32, process int, i Instance, violat
 func (k *Sink[S]) hand(fp uint64, hint uint32, process int, i Instance, violated, reached Props) {
 	k.collect(successor[S]{
 		state: &k.ring[k.n], fp: fp, hint: hint, process: process, instance: i,
-		violated: violated, reached: reached, edge: k.edge, detail: k.detail,
+		violated: violated, reached: reached, edge: k.edge, lost: k.lost, detail: k.detail,
 	})
 	k.edge++
-	k.detail = detail{}
+	k.lost, k.detail = false, detail{}
 }
 
 // Bounded records that bound b kept a step of the current state from being
