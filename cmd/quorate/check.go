@@ -140,7 +140,7 @@ func judge(w io.Writer, e *entry, v Variant, r *checker.Result, quiet bool) erro
 		}
 		return code
 	}
-	if mu, ok := spec.MutationNamed(v.Mutation); ok && mu.Model == e.Name && r.Status == checker.Holds && slices.Contains(r.Never(), mu.Property) {
+	if mu, ok := spec.MutationNamed(v.Mutation); ok && v == (Variant{Mutation: mu.ID}) && mu.Model == e.Name && r.Status == checker.Holds && slices.Contains(r.Never(), mu.Property) {
 		note("caught: %s is never reached", mu.Property)
 		return verdict(exitViolated)
 	}

@@ -21,6 +21,7 @@ type runFlags struct {
 	profile   profileFlag
 	mutate    string
 	dropGuard string
+	on        string
 }
 
 func (f *runFlags) register(cmd *cobra.Command) {
@@ -38,9 +39,12 @@ func (f *runFlags) register(cmd *cobra.Command) {
 func (f *runFlags) registerVariant(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.mutate, "mutate", "", "explore with this mutation of the protocol")
 	cmd.Flags().StringVar(&f.dropGuard, "drop-guard", "", "explore without this guard, named as Action.Guard")
+	cmd.Flags().StringVar(&f.on, "on", "", "the replicas that run the changed software, as A,B; the others run that of the protocol (default: all)")
 }
 
-func (f *runFlags) variant() Variant { return Variant{Mutation: f.mutate, DropGuard: f.dropGuard} }
+func (f *runFlags) variant() Variant {
+	return Variant{Mutation: f.mutate, DropGuard: f.dropGuard, On: f.on}
+}
 
 // check refuses what no run can mean.
 func (f *runFlags) check() error {
@@ -49,6 +53,8 @@ func (f *runFlags) check() error {
 		return fmt.Errorf("-workers %d: want a number from 1, or 0 for one for each core", f.workers)
 	case f.maxDepth < 0:
 		return fmt.Errorf("-max-depth %d: want a number from 1, or 0 for no limit", f.maxDepth)
+	case f.on != "" && f.mutate == "" && f.dropGuard == "":
+		return fmt.Errorf("-on %s: it says which replicas run what -mutate or -drop-guard changes", f.on)
 	}
 	return nil
 }

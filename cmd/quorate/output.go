@@ -16,24 +16,21 @@ type report struct {
 	Module    string `json:"module"`
 	Mutation  string `json:"mutation,omitempty"`
 	DropGuard string `json:"drop_guard,omitempty"`
+	On        string `json:"on,omitempty"`
+	Constants string `json:"constants,omitempty"`
 	*checker.Result
 }
 
 // writeResult writes a result as a line of JSON, or for a reader.
 func writeResult(w io.Writer, e *entry, v Variant, r *checker.Result, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(w).Encode(report{e.Name, e.Module, v.Mutation, v.DropGuard, r})
+		return json.NewEncoder(w).Encode(report{e.Name, e.Module, v.Mutation, v.DropGuard, v.On, v.Constants, r})
 	}
-	switch {
-	case v.Mutation != "" && v.DropGuard != "":
-		fmt.Fprintf(w, "with mutation %s and without guard %s, ", v.Mutation, v.DropGuard)
-	case v.Mutation != "":
-		if mu, ok := spec.MutationNamed(v.Mutation); ok {
-			fmt.Fprintf(w, "%s: %s\n%s\n\n", mu.ID, mu.Title, wrapped(mu.Story))
-		}
-		fmt.Fprintf(w, "with mutation %s, ", v.Mutation)
-	case v.DropGuard != "":
-		fmt.Fprintf(w, "without guard %s, ", v.DropGuard)
+	if mu, ok := spec.MutationNamed(v.Mutation); ok {
+		fmt.Fprintf(w, "%s: %s\n%s\n\n", mu.ID, mu.Title, wrapped(mu.Story))
+	}
+	if v != (Variant{}) {
+		fmt.Fprintf(w, "%s, ", v)
 	}
 	return r.WriteText(w)
 }

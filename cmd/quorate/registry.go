@@ -3,15 +3,40 @@ package main
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/checker/examples/elect"
 	"github.com/quorate/quorate/checker/examples/twophase"
 )
 
-// Variant says what to leave as it is: nothing, a mutation, or a guard that is
-// dropped, named as Action.Guard.
-type Variant struct{ Mutation, DropGuard string }
+// Variant is what a run changes in a model.
+type Variant struct {
+	// Mutation is the id of one; DropGuard a guard taken away, named as Action.Guard.
+	Mutation, DropGuard string
+	// On names the replicas whose software is so changed, as A,B; empty: all.
+	On string
+	// Constants are set to other values, as epochs=3+records=1.
+	Constants string
+}
+
+// String names what is changed.
+func (v Variant) String() string {
+	var parts []string
+	if v.Mutation != "" {
+		parts = append(parts, "with mutation "+v.Mutation)
+	}
+	if v.DropGuard != "" {
+		parts = append(parts, "without guard "+v.DropGuard)
+	}
+	if v.On != "" {
+		parts = append(parts, "on "+v.On+" only")
+	}
+	if v.Constants != "" {
+		parts = append(parts, "with "+strings.ReplaceAll(v.Constants, "+", ", "))
+	}
+	return strings.Join(parts, " ")
+}
 
 // errNoVariant is what a model returns that the variant does not concern. A
 // command that was not told which models to run then passes it over.
@@ -41,10 +66,11 @@ func electModels() []entry {
 			if err != nil {
 				return nil, err
 			}
-			switch {
-			case v.Mutation == "vote-twice" && v.DropGuard == "":
+			switch v {
+			case Variant{}:
+			case Variant{Mutation: "vote-twice"}:
 				m.VoteTwice = true
-			case v != Variant{}:
+			default:
 				return nil, errNoVariant
 			}
 			return checker.Erase(m), nil
