@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -20,13 +21,9 @@ func kraftModels() []entry {
 			if err != nil {
 				return nil, err
 			}
-			m, err := withConstants(m, v.Constants)
-			if err != nil {
-				return nil, err
-			}
 			sv.On, err = m.ReplicaSet(v.On)
 			if err == nil && v.On != "" && sv.On == 0 {
-				err = fmt.Errorf("the changed software runs on no replica")
+				err = errors.New("the changed software runs on no replica")
 			}
 			if err != nil {
 				return nil, err
@@ -41,24 +38,6 @@ func kraftModels() []entry {
 		list = append(list, e)
 	}
 	return list
-}
-
-// withConstants is the model with constants set, as epochs=3+records=1.
-func withConstants(m *spec.Model, constants string) (*spec.Model, error) {
-	if constants == "" {
-		return m, nil
-	}
-	n := *m
-	for _, c := range strings.Split(constants, "+") {
-		name, value, ok := strings.Cut(c, "=")
-		if !ok {
-			return nil, fmt.Errorf("a constant is set as name=value, not %q", c)
-		}
-		if err := n.Set(name, value); err != nil {
-			return nil, err
-		}
-	}
-	return &n, n.Check()
 }
 
 // kraftVariant reads the names of a mutation and of a guard.

@@ -17,14 +17,13 @@ type report struct {
 	Mutation  string `json:"mutation,omitempty"`
 	DropGuard string `json:"drop_guard,omitempty"`
 	On        string `json:"on,omitempty"`
-	Constants string `json:"constants,omitempty"`
 	*checker.Result
 }
 
 // writeResult writes a result as a line of JSON, or for a reader.
 func writeResult(w io.Writer, e *entry, v Variant, r *checker.Result, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(w).Encode(report{e.Name, e.Module, v.Mutation, v.DropGuard, v.On, v.Constants, r})
+		return json.NewEncoder(w).Encode(report{e.Name, e.Module, v.Mutation, v.DropGuard, v.On, r})
 	}
 	if mu, ok := spec.MutationNamed(v.Mutation); ok {
 		fmt.Fprintf(w, "%s: %s\n%s\n\n", mu.ID, mu.Title, wrapped(mu.Story))

@@ -16,8 +16,6 @@ type Variant struct {
 	Mutation, DropGuard string
 	// On names the replicas whose software is so changed, as A,B; empty: all.
 	On string
-	// Constants are set to other values, as epochs=3+records=1.
-	Constants string
 }
 
 // String names what is changed.
@@ -31,9 +29,6 @@ func (v Variant) String() string {
 	}
 	if v.On != "" {
 		parts = append(parts, "on "+v.On+" only")
-	}
-	if v.Constants != "" {
-		parts = append(parts, "with "+strings.ReplaceAll(v.Constants, "+", ", "))
 	}
 	return strings.Join(parts, " ")
 }
