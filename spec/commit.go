@@ -5,7 +5,7 @@ package spec
 // KAFKA-12619.
 func AppendLeaderChange(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 	if !c.Require(IsLeader, r.Role == Leader) ||
-		!c.Require(LeaderChangeMissing, !r.LeaderChangeWritten) ||
+		!c.Require(LeaderChangeMissing, c.Rules.WritesLeaderChange(r)) ||
 		!c.Require(TruncationFlushed, c.Rules.MayAppend(r)) {
 		return false
 	}

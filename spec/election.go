@@ -7,7 +7,7 @@ package spec
 func BecomeProspective(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 	if !c.Require(IsVoter, c.isVoter(r)) ||
 		!c.Require(SupportsPreVote, r.Version&PreVote != 0) ||
-		!c.Require(MayStand, r.Role == Follower || r.Role == Unattached || r.Role == Candidate) {
+		!c.Require(MayStand, c.Rules.MayStand(r)) {
 		return false
 	}
 	leaveRole(r)
@@ -29,7 +29,7 @@ func BecomeCandidate(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 			!c.Require(HasPreVotes, c.voters(r)&c.Old != 0 || c.Rules.VotesSuffice(c, r)) {
 			return false
 		}
-	} else if !c.Require(MayStand, r.Role == Follower || r.Role == Unattached || r.Role == Candidate || r.Role == Resigned) {
+	} else if !c.Require(MayStand, c.Rules.MayStand(r) || r.Role == Resigned) {
 		return false
 	}
 	leaveRole(r)
@@ -43,7 +43,7 @@ func BecomeCandidate(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 // of pre-votes became impossible: back to the leader it knew, else to waiting.
 // KIP-996; KafkaRaftClient.pollProspective.
 func AbandonPreVote(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
-	if !c.Require(IsProspective, r.Role == Prospective) {
+	if !c.Require(IsProspective, c.Rules.MayAbandon(r)) {
 		return false
 	}
 	leaveRole(r)
@@ -83,7 +83,9 @@ func HandleVoteRequest(c *Ctx, r *Replica, m *Msg, _ Args, out *Outbox) bool {
 		return false
 	}
 	if !c.Require(NotStale, m.Epoch >= r.Election.Epoch) {
-		out.send(respond(r, m, FencedLeaderEpoch))
+		if c.Rules.AnswersStale(r, m) {
+			out.send(respond(r, m, FencedLeaderEpoch))
+		}
 		return true
 	}
 	if c.Require(NewerEpoch, m.Epoch > r.Election.Epoch) {
@@ -150,7 +152,7 @@ func BecomeLeader(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 // a read is under way, to confirm that it still does. KIP-595 "BeginQuorumEpoch".
 func SendBeginQuorumEpoch(c *Ctx, r *Replica, a Args, out *Outbox) bool {
 	if !c.Require(IsLeader, r.Role == Leader) ||
-		!c.Require(ToOtherVoter, a.Dst != r.ID && c.voters(r).Has(a.Dst)) {
+		!c.Require(ToOtherVoter, c.Rules.MayAnnounce(c, r, a.Dst)) {
 		return false
 	}
 	m := request(r, BeginQuorumEpoch, a.Dst)
@@ -196,7 +198,7 @@ func HandleBeginQuorumEpochResponse(c *Ctx, r *Replica, m *Msg, _ Args, _ *Outbo
 // while and gives up. How long is a matter of time, which the specification does
 // not know: it may always be. KAFKA-15489; KafkaRaftClient.pollLeader.
 func CheckQuorumResign(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
-	if !c.Require(IsLeader, r.Role == Leader) ||
+	if !c.Require(IsLeader, c.Rules.MayResign(r)) ||
 		!c.Require(OthersVote, c.voters(r)&^SetOf(r.ID) != 0) {
 		return false
 	}
@@ -257,7 +259,7 @@ func HandleEndQuorumEpochResponse(c *Ctx, r *Replica, m *Msg, _ Args, _ *Outbox)
 // others in the next epoch, since in this one it may not follow anybody; software
 // without Pre-Vote stands again at once (BecomeCandidate). KIP-996.
 func LeaveResigned(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
-	if !c.Require(IsResigned, r.Role == Resigned) ||
+	if !c.Require(IsResigned, c.Rules.MayLeave(r)) ||
 		!c.Require(SupportsPreVote, r.Version&PreVote != 0) {
 		return false
 	}

@@ -7,7 +7,7 @@ package spec
 func SendFetch(c *Ctx, r *Replica, a Args, out *Outbox) bool {
 	if !c.Require(IsFetcher, r.Role == Follower || r.Role == Unattached) ||
 		!c.Require(ToOther, a.Dst != r.ID && a.Dst != Nobody) ||
-		!c.Require(ToLeader, r.Role == Unattached || !c.isVoter(r) || a.Dst == r.Election.Leader) ||
+		!c.Require(ToLeader, c.Rules.MayAsk(c, r, a.Dst)) ||
 		!c.Require(LogFlushed, c.Rules.MayAcknowledge(r)) {
 		return false
 	}
@@ -58,7 +58,7 @@ func HandleFetchRequest(c *Ctx, r *Replica, m *Msg, a Args, out *Outbox) bool {
 		return true
 	}
 	answer := respond(r, m, NoErrorCode)
-	answer.Offset, answer.LastEpoch, answer.HighWatermark = m.Offset, m.LastEpoch, r.HighWatermark
+	answer.Offset, answer.LastEpoch, answer.HighWatermark = m.Offset, m.LastEpoch, c.Rules.Tells(r, m)
 	if valid {
 		answer.Records = r.Log.Slice(m.Offset, m.Offset+Offset(a.Count))
 	} else {

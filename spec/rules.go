@@ -7,10 +7,25 @@ type Rules struct {
 	Majority func(n int) int
 	// VotesSuffice: the votes or pre-votes of a nominee elect it.
 	VotesSuffice func(c *Ctx, r *Replica) bool
+	// MayStand: the timer of r, if it fires, makes it stand.
+	MayStand func(r *Replica) bool
+	// MayAbandon: r gives up asking for pre-votes.
+	MayAbandon func(r *Replica) bool
 	// Tally notes that src granted.
 	Tally func(c *Ctx, r *Replica, src ID)
 	// MayGrant: r grants the vote or pre-vote that m asks for.
 	MayGrant func(c *Ctx, r *Replica, m *Msg) bool
+	// AnswersStale: a vote request of an older epoch is answered.
+	AnswersStale func(r *Replica, m *Msg) bool
+	// Heeds: r takes over the epoch and leader that a response names.
+	Heeds func(c *Ctx, r *Replica, m *Msg) bool
+	// MayAnnounce: a leader may tell dst that it leads.
+	MayAnnounce func(c *Ctx, r *Replica, dst ID) bool
+	// MayResign and MayLeave: a leader that nobody fetches from resigns, and one that
+	// has resigned goes on to the next epoch.
+	MayResign, MayLeave func(r *Replica) bool
+	// WritesLeaderChange: a leader has its LeaderChange record still to write.
+	WritesLeaderChange func(r *Replica) bool
 	// Persist is what the quorum-state file holds after the election that r
 	// knows of changed from old to r.Election.
 	Persist func(r *Replica, old Election) Election
@@ -18,6 +33,8 @@ type Rules struct {
 	RoleAtStart func(c *Ctx, r *Replica) Role
 	// MayAcknowledge: r may tell the leader how far its log goes.
 	MayAcknowledge func(r *Replica) bool
+	// MayAsk: r may fetch from dst.
+	MayAsk func(c *Ctx, r *Replica, dst ID) bool
 	// MayClaim: r may ask for votes for the log that it has.
 	MayClaim func(r *Replica) bool
 	// OwnEnd is the offset up to which a leader counts itself.
@@ -27,6 +44,8 @@ type Rules struct {
 	MayExpose func(r *Replica, hw Offset) bool
 	// CountsAsProgress: the leader notes the fetch offset of m.
 	CountsAsProgress func(r *Replica, m *Msg, valid bool) bool
+	// Tells is the high watermark that a leader names to a follower.
+	Tells func(r *Replica, m *Msg) Offset
 	// TruncationPoint is where a follower told that it has diverged cuts its log.
 	TruncationPoint func(r *Replica, m *Msg) Offset
 	// MayAppend: nothing stands in the way of an append.
@@ -47,6 +66,20 @@ func CleanRules() *Rules {
 			voters := c.voters(r)
 			return (r.Granted & voters).Len() >= c.Rules.Majority(voters.Len())
 		},
+		MayStand: func(r *Replica) bool {
+			return r.Role == Follower || r.Role == Unattached || r.Role == Candidate
+		},
+		MayAbandon:         func(r *Replica) bool { return r.Role == Prospective },
+		AnswersStale:       func(*Replica, *Msg) bool { return true },
+		Heeds:              func(*Ctx, *Replica, *Msg) bool { return true },
+		MayAnnounce:        func(c *Ctx, r *Replica, dst ID) bool { return dst != r.ID && c.voters(r).Has(dst) },
+		MayResign:          func(r *Replica) bool { return r.Role == Leader },
+		MayLeave:           func(r *Replica) bool { return r.Role == Resigned },
+		WritesLeaderChange: func(r *Replica) bool { return !r.LeaderChangeWritten },
+		MayAsk: func(c *Ctx, r *Replica, dst ID) bool {
+			return r.Role == Unattached || !c.isVoter(r) || dst == r.Election.Leader
+		},
+		Tells:    func(r *Replica, _ *Msg) Offset { return r.HighWatermark },
 		Tally:    func(c *Ctx, r *Replica, src ID) { r.Granted = r.Granted.With(src) },
 		MayGrant: mayGrant,
 		Persist:  func(r *Replica, _ Election) Election { return r.Election },

@@ -61,7 +61,9 @@ func (c *Ctx) learn(r *Replica, m *Msg) bool {
 		return false
 	}
 	if m.Epoch > r.Election.Epoch || m.Error == FencedLeaderEpoch || m.Error == NotLeaderOrFollower {
-		c.transition(r, m.Epoch, m.Leader)
+		if c.Rules.Heeds(c, r, m) {
+			c.transition(r, m.Epoch, m.Leader)
+		}
 		return false
 	}
 	if c.Require(NamesLeader, m.Leader != Nobody && r.Election.Leader == Nobody) {
