@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"text/tabwriter"
 
@@ -38,6 +39,8 @@ func newBugs() *cobra.Command {
 explore the smallest model that catches it: by which property, in how many steps
 of the shortest counterexample, and where the counterexample leaves the clean
 protocol. Exits with 1 if a bug goes unnoticed.`,
+		Example: `  quorate bugs
+  quorate bugs show KAFKA-12619`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.profiled(func() error { return listBugs(cmd, &f, modules) })
@@ -48,12 +51,34 @@ protocol. Exits with 1 if a bug goes unnoticed.`,
 	flags.IntVar(&f.workers, "workers", 0, "goroutines that expand states (default: one for each core)")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each bug")
 	flags.StringSliceVar(&modules, "module", nil, "only bugs of this module; known: "+moduleElection)
-	cmd.AddCommand(&cobra.Command{
+	complete(cmd, "module", fixed(moduleElection))
+	cmd.AddCommand(newBugsShow())
+	return cmd
+}
+
+func newBugsShow() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Tell the story of a bug, with its shortest counterexample",
-		Args:  cobra.ExactArgs(1),
-		RunE:  func(cmd *cobra.Command, args []string) error { return showBug(cmd, args[0]) },
-	})
+		Example: `  quorate bugs show KAFKA-12619
+  quorate bugs show KAFKA-12619 -format html -o KAFKA-12619.html`,
+		Args: cobra.ExactArgs(1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return completeMutations(cmd, args, text)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return f.profiled(func() error { return showBug(cmd, &f, args[0]) })
+		},
+	}
+	f.output.register(cmd)
+	f.profile.register(cmd)
 	return cmd
 }
 
@@ -147,13 +172,16 @@ func try(mu *spec.Mutation, opt checker.Options) (bug, *checker.Result, error) {
 	return b, res, nil
 }
 
-func showBug(cmd *cobra.Command, id string) error {
+func showBug(cmd *cobra.Command, f *runFlags, id string) error {
 	mu, ok := spec.MutationNamed(id)
 	if !ok {
 		_, err := kraftVariant(Variant{Mutation: id})
 		return err
 	}
 	out := cmd.OutOrStdout()
+	if f.output.quiet() {
+		out = io.Discard
+	}
 	fmt.Fprintf(out, "%s: %s\nSource: %s\n\n%s\n\n", mu.ID, mu.Title, mu.Source, wrapped(mu.Story))
 	b, res, err := try(mu, checker.Options{Context: cmd.Context()})
 	if err != nil {
@@ -165,5 +193,12 @@ func showBug(cmd *cobra.Command, id string) error {
 		fmt.Fprintf(out, "The clean protocol parts from the counterexample at %s.\n", b.Parting)
 	}
 	fmt.Fprintln(out)
+	if f.output.format != formatText {
+		e := &entry{Name: m.Name, Module: moduleElection}
+		if err := f.output.result(cmd, e, Variant{Mutation: mu.ID}, res); err != nil {
+			return err
+		}
+		return f.output.finish(cmd)
+	}
 	return res.WriteText(out)
 }

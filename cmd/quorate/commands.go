@@ -24,6 +24,7 @@ var commands = []struct {
 	{groupModels, newCheck},
 	{groupModels, newFind},
 	{groupModels, newGraph},
+	{groupModels, newReplay},
 	{groupModels, newModels},
 	{groupModels, newBugs},
 	{groupRuns, newTraceCommand},

@@ -8,7 +8,7 @@ import (
 
 func newFind() *cobra.Command {
 	var f runFlags
-	var model string
+	var models modelFlags
 	cmd := &cobra.Command{
 		Use:   "find -model NAME 'predicate'",
 		Short: "Find a shortest way to a state that satisfies a predicate",
@@ -27,7 +27,7 @@ records were ever exposed and chosen.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			e, err := lookUp(model)
+			e, err := models.one()
 			if err != nil {
 				return err
 			}
@@ -40,7 +40,10 @@ records were ever exposed and chosen.`,
 				if err != nil {
 					return err
 				}
-				if err := writeResult(cmd.OutOrStdout(), e, f.variant(), r, f.json); err != nil {
+				if err := f.write(cmd, e, r); err != nil {
+					return err
+				}
+				if err := f.output.finish(cmd); err != nil {
 					return err
 				}
 				if code := r.Status.ExitCode(); code != exitHolds {
@@ -51,7 +54,6 @@ records were ever exposed and chosen.`,
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&model, "model", "", "the model to search")
-	_ = cmd.MarkFlagRequired("model")
+	models.registerOne(cmd)
 	return cmd
 }

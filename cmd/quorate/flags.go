@@ -18,6 +18,7 @@ type runFlags struct {
 	exact     bool
 	progress  bool
 	json      bool
+	output    output
 	profile   profileFlag
 	mutate    string
 	dropGuard string
@@ -31,7 +32,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.maxDepth, "max-depth", 0, "stop after so many levels, with exit code 3")
 	flags.BoolVar(&f.exact, "exact", false, "compare whole states, not fingerprints")
 	flags.BoolVar(&f.progress, "progress", false, "report progress every second on standard error")
-	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each model")
+	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each model: as -format json")
+	f.output.register(cmd)
 	f.profile.register(cmd)
 	f.registerVariant(cmd)
 }
@@ -40,6 +42,8 @@ func (f *runFlags) registerVariant(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.mutate, "mutate", "", "explore with this mutation of the protocol")
 	cmd.Flags().StringVar(&f.dropGuard, "drop-guard", "", "explore without this guard, named as Action.Guard")
 	cmd.Flags().StringVar(&f.on, "on", "", "the replicas that run the changed software, as A,B; the others run that of the protocol (default: all)")
+	complete(cmd, "mutate", completeMutations)
+	complete(cmd, "drop-guard", completeGuards)
 }
 
 func (f *runFlags) variant() Variant {
@@ -56,7 +60,14 @@ func (f *runFlags) check() error {
 	case f.on != "" && f.mutate == "" && f.dropGuard == "":
 		return fmt.Errorf("-on %s: it says which replicas run what -mutate or -drop-guard changes", f.on)
 	}
-	return nil
+	if f.json {
+		if f.output.format != formatText && f.output.format != formatJSON {
+			return fmt.Errorf("-json and -format %s: want one of them", f.output.format)
+		}
+		f.output.format = formatJSON
+	}
+	f.json = f.output.format == formatJSON
+	return f.output.check()
 }
 
 func (f *runFlags) options(cmd *cobra.Command) checker.Options {
@@ -70,6 +81,11 @@ func (f *runFlags) options(cmd *cobra.Command) checker.Options {
 	return o
 }
 
+// write shows a result as it was asked for: at once, or in the file that finish writes.
+func (f *runFlags) write(cmd *cobra.Command, e *entry, r *checker.Result) error {
+	return f.output.result(cmd, e, e.variant(f.variant()), r)
+}
+
 // profiled runs work under the profile that was asked for.
 func (f *runFlags) profiled(work func() error) error { return f.profile.run(work) }
 
@@ -78,6 +94,7 @@ type profileFlag struct{ mode string }
 
 func (p *profileFlag) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.mode, "profile", "", "write a profile of the run to the working directory: cpu, mem, mutex, block, trace")
+	complete(cmd, "profile", fixed("cpu", "mem", "mutex", "block", "trace"))
 }
 
 func (p *profileFlag) run(work func() error) error {

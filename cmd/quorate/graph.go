@@ -12,7 +12,8 @@ import (
 
 func newGraph() *cobra.Command {
 	var f runFlags
-	var model, format string
+	var models modelFlags
+	var format string
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "graph -model NAME -format dot|json",
@@ -29,7 +30,7 @@ single and truncation.`,
 			if limit < 1 {
 				return fmt.Errorf("-max-states %d: want a number from 1", limit)
 			}
-			e, err := lookUp(model)
+			e, err := models.one()
 			if err != nil {
 				return err
 			}
@@ -57,9 +58,9 @@ single and truncation.`,
 		},
 	}
 	f.registerVariant(cmd)
-	cmd.Flags().StringVar(&model, "model", "", "the model to write")
+	models.registerOne(cmd)
 	cmd.Flags().StringVar(&format, "format", "dot", "dot or json")
 	cmd.Flags().IntVar(&limit, "max-states", 10_000, "refuse models with more states")
-	_ = cmd.MarkFlagRequired("model")
+	complete(cmd, "format", fixed("dot", "json"))
 	return cmd
 }

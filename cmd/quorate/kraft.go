@@ -3,41 +3,92 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/spec"
 )
 
-const moduleElection = "election"
+// The specifications that there are models of.
+const (
+	moduleElection = "election"
+	moduleElect    = "examples/elect"
+	moduleTwophase = "examples/twophase"
+)
 
 // kraftModels are the models of the KRaft specification.
 func kraftModels() []entry {
 	var list []entry
 	for i := range spec.Models {
 		m := &spec.Models[i]
-		e := entry{Name: m.Name, Module: moduleElection, Doc: m.Why + ": " + m.Constants(), New: func(v Variant) (checker.Runnable, error) {
-			sv, err := kraftVariant(v)
-			if err != nil {
-				return nil, err
-			}
-			sv.On, err = m.ReplicaSet(v.On)
-			if err == nil && v.On != "" && sv.On == 0 {
-				err = errors.New("the changed software runs on no replica")
-			}
-			if err != nil {
-				return nil, err
-			}
-			return checker.Erase(checker.Interned(spec.NewSystem(m, sv))), nil
-		}}
+		e := kraftEntry(m)
 		for j := range spec.Mutations {
 			if spec.Mutations[j].Model == m.Name {
 				e.Catches = append(e.Catches, spec.Mutations[j].ID)
 			}
 		}
-		list = append(list, e)
+		if pin, ok := m.Pin(); ok {
+			e.Pin = &pin
+		}
+		list = append(list, *e)
 	}
 	return list
+}
+
+// kraftEntry is a model of the KRaft specification by its constants.
+func kraftEntry(m *spec.Model) *entry {
+	e := &entry{Name: m.Name, Module: moduleElection, Doc: m.Why + ": " + m.Constants()}
+	if m.Unsafe != "" {
+		e.Expect = expectation{
+			verdict: "violates", // of what comes first, which need not be m.Unsafe
+			why: "the model is there to show an assumption without which " + m.Unsafe + " does not hold",
+		}
+	}
+	e.New = func(v Variant) (checker.Runnable, error) {
+		sv, err := kraftVariant(v)
+		if err != nil {
+			return nil, err
+		}
+		sv.On, err = m.ReplicaSet(v.On)
+		if err == nil && v.On != "" && sv.On == 0 {
+			err = errors.New("the changed software runs on no replica")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return checker.Erase(checker.Interned(spec.NewSystem(m, sv))), nil
+	}
+	e.Constants = func() [][3]string {
+		var list [][3]string
+		for _, c := range spec.Constants {
+			list = append(list, [3]string{c.Name, c.Get(m), c.Values})
+		}
+		return list
+	}
+	e.With = func(list []setting) (*entry, error) {
+		changed := *m
+		for _, s := range inOrder(list) {
+			if err := changed.Set(s.name, s.value); err != nil {
+				return nil, fmt.Errorf("%s: %w", s.where, err)
+			}
+			changed.Name += fmt.Sprintf(" %s=%s", s.name, s.value)
+		}
+		if err := changed.Check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", changed.Name, err)
+		}
+		return kraftEntry(&changed), nil
+	}
+	return e
+}
+
+// inOrder sorts settings as the specification lists its constants, since what some
+// may be depends on those before: who may stand on how many voters there are.
+func inOrder(list []setting) []setting {
+	place := func(s setting) int {
+		return slices.IndexFunc(spec.Constants, func(c spec.Constant) bool { return c.Name == s.name })
+	}
+	return slices.SortedStableFunc(slices.Values(list), func(a, b setting) int { return place(a) - place(b) })
 }
 
 // kraftVariant reads the names of a mutation and of a guard.

@@ -44,7 +44,7 @@ func TestExitCodes(t *testing.T) {
 		{"find -model elect3_2 leaders==3", exitViolated, "absent"},
 		{"find -model elect3_2 leader==3", exitUsage, "unknown name leader"},
 		{"find -model elect3_3 -max-depth 2 leaders==1", exitLimit, "limit"},
-		{"find leaders==1", exitUsage, `"model" not set`},
+		{"find leaders==1", exitUsage, "which model?"},
 		{"graph -model 2pc3 -format dot", exitHolds, "digraph"},
 		{"graph -model 2pc3 -format svg", exitUsage, "known: dot, json"},
 		{"graph -model elect3_3", exitLimit, "too many states"},

@@ -1,14 +1,158 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/spec"
 )
+
+// Formats of results.
+const (
+	formatText = "text"
+	formatJSON = "json"
+	formatSVG  = "svg"
+	formatHTML = "html"
+	formatITF  = "itf"
+)
+
+var formats = []string{formatText, formatJSON, formatSVG, formatHTML, formatITF}
+
+// output is how a command shows what it found, and where.
+type output struct {
+	format string
+	file   string
+	report string // "junit", "json", or none
+
+	behaviours []checker.Behaviour
+	runs       []*runReport
+	created    bool
+}
+
+func (o *output) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.format, "format", formatText, "text, json, or the behaviour that was found as svg, html or itf")
+	flags.StringVarP(&o.file, "output", "o", "", "write the behaviour, or the report, to this file")
+	complete(cmd, "format", fixed(formats...))
+}
+
+// registerReport is for commands that run several models.
+func (o *output) registerReport(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.report, "report", "", "write a report of all runs to the file of -o: junit or json")
+	complete(cmd, "report", fixed("junit", "json"))
+}
+
+// draws says that a behaviour is asked for, and not a text.
+func (o *output) draws() bool {
+	return o.format == formatSVG || o.format == formatHTML || o.format == formatITF
+}
+
+// quiet says that what goes to standard output is for programs.
+func (o *output) quiet() bool {
+	return o.format == formatJSON || o.draws() && o.file == ""
+}
+
+// check refuses what cannot be written, before anything is explored.
+func (o *output) check() error {
+	switch {
+	case !slices.Contains(formats, o.format):
+		return unknown("format", o.format, formats)
+	case o.report != "" && o.report != "junit" && o.report != "json":
+		return unknown("report", o.report, []string{"junit", "json"})
+	case o.report != "" && o.draws():
+		return fmt.Errorf("-report %s and -format %s: one run writes one file", o.report, o.format)
+	case o.report != "" && o.file == "":
+		return fmt.Errorf("-report %s: to which file? -o FILE", o.report)
+	case o.file != "" && !o.draws() && o.report == "":
+		return errors.New("-o is for -format svg, html and itf, and for -report; for text use the shell")
+	case o.file == "":
+		return nil
+	}
+	_, err := os.Stat(o.file)
+	o.created = errors.Is(err, os.ErrNotExist)
+	f, err := os.OpenFile(o.file, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return fmt.Errorf("-o: %w", err)
+	}
+	return f.Close()
+}
+
+// result shows a result, and keeps its behaviours for finish.
+func (o *output) result(cmd *cobra.Command, e *entry, v Variant, r *checker.Result) error {
+	if o.draws() {
+		o.behaviours = append(o.behaviours, r.Behaviours(titleOf(e, v))...)
+		if o.file == "" {
+			return nil // the picture is what goes to standard output
+		}
+	}
+	return writeResult(cmd.OutOrStdout(), e, v, r, o.format == formatJSON)
+}
+
+// titleOf names a model and its variant.
+func titleOf(e *entry, v Variant) string {
+	if v == (Variant{}) {
+		return e.Name
+	}
+	return e.Name + " " + v.String()
+}
+
+// finish writes the file. It is called once, when all runs have ended; without it a
+// file that was made is empty.
+func (o *output) finish(cmd *cobra.Command) error {
+	switch {
+	case o.report != "":
+		return o.write(cmd, func(w io.Writer) error { return writeReport(w, o.report, o.runs) })
+	case !o.draws():
+		return nil
+	case len(o.behaviours) == 0:
+		o.discard()
+		fmt.Fprintln(cmd.ErrOrStderr(), "quorate: there is no behaviour to show")
+		return nil
+	}
+	first := &o.behaviours[0]
+	if n := len(o.behaviours) - 1; n > 0 && o.format != formatHTML {
+		fmt.Fprintf(cmd.ErrOrStderr(), "quorate: not shown: %d more; -property chooses one, -format html has all\n", n)
+	}
+	return o.write(cmd, func(w io.Writer) error {
+		switch o.format {
+		case formatSVG:
+			return first.WriteSVG(w)
+		case formatITF:
+			return first.WriteITF(w)
+		}
+		return checker.WritePage(w, first.Title, o.behaviours)
+	})
+}
+
+// discard removes a file that was made for nothing.
+func (o *output) discard() {
+	if o.created {
+		os.Remove(o.file)
+	}
+}
+
+func (o *output) write(cmd *cobra.Command, text func(io.Writer) error) error {
+	if o.file == "" {
+		return text(cmd.OutOrStdout())
+	}
+	var b bytes.Buffer
+	if err := text(&b); err != nil {
+		return err
+	}
+	if err := os.WriteFile(o.file, b.Bytes(), 0o666); err != nil {
+		return fmt.Errorf("-o: %w", err)
+	}
+	return nil
+}
 
 // report is a result as JSON: what was explored, and what came of it.
 type report struct {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/checker/examples/elect"
 	"github.com/quorate/quorate/checker/examples/twophase"
+	"github.com/quorate/quorate/spec"
 )
 
 // Variant is what a run changes in a model.
@@ -45,6 +47,32 @@ type entry struct {
 	// named.
 	Catches []string
 	New     func(Variant) (checker.Runnable, error)
+	// With is the same model with constants set to other values.
+	With func([]setting) (*entry, error)
+	// Constants are what With can set: name, value, and what it may be.
+	Constants func() [][3]string
+	// Variant is what the file that describes the model says of it.
+	Variant Variant
+	// Pin has the numbers that the model must give, Expect how it must end.
+	Pin    *spec.Pin
+	Expect expectation
+}
+
+// expectation is how a run must end. The zero value expects that all holds, and leaves
+// it to the verdict to say so.
+type expectation struct {
+	// verdict is "holds", "violates" or "never", of property where it names one.
+	verdict, property string
+	// why says why a model is there that violates something.
+	why string
+}
+
+// variant is v, or that of the model if v is none.
+func (e *entry) variant(v Variant) Variant {
+	if v == (Variant{}) {
+		return e.Variant
+	}
+	return v
 }
 
 // registry has every model.
@@ -54,46 +82,74 @@ var registry = slices.Concat(
 	twophaseModels(),
 )
 
+// families are specifications of which -set makes a model of any size.
+var families = []*entry{
+	electEntry("elect", "Raft-like election, of -set servers=N and terms=N", 3, 3),
+	twophaseEntry("2pc", "two-phase commit, of -set managers=N", 3),
+}
+
 func electModels() []entry {
-	model := func(name, doc string, servers, terms int, catches ...string) entry {
-		return entry{Name: name, Module: "examples/elect", Doc: doc, Catches: catches, New: func(v Variant) (checker.Runnable, error) {
-			m, err := elect.New(servers, terms)
-			if err != nil {
-				return nil, err
-			}
-			switch v {
-			case Variant{}:
-			case Variant{Mutation: "vote-twice"}:
-				m.VoteTwice = true
-			default:
-				return nil, errNoVariant
-			}
-			return checker.Erase(m), nil
-		}}
-	}
 	return []entry{
-		model("elect3_2", "Raft-like election, 3 servers, 2 terms", 3, 2, "vote-twice"),
-		model("elect3_3", "Raft-like election, 3 servers, 3 terms", 3, 3),
-		model("elect3_4", "Raft-like election, 3 servers, 4 terms", 3, 4),
+		*electEntry("elect3_2", "Raft-like election, 3 servers, 2 terms", 3, 2, "vote-twice"),
+		*electEntry("elect3_3", "Raft-like election, 3 servers, 3 terms", 3, 3),
+		*electEntry("elect3_4", "Raft-like election, 3 servers, 4 terms", 3, 4),
 	}
 }
 
+func electEntry(name, doc string, servers, terms int, catches ...string) *entry {
+	e := &entry{Name: name, Module: moduleElect, Doc: doc, Catches: catches}
+	e.New = func(v Variant) (checker.Runnable, error) {
+		m, err := elect.New(servers, terms)
+		if err != nil {
+			return nil, err
+		}
+		switch v {
+		case Variant{}:
+		case Variant{Mutation: "vote-twice"}:
+			m.VoteTwice = true
+		default:
+			return nil, errNoVariant
+		}
+		return checker.Erase(m), nil
+	}
+	numbers := func(servers, terms *int) []number {
+		return []number{{"servers", 1, elect.MaxServers, servers}, {"terms", 1, elect.MaxTerms, terms}}
+	}
+	e.Constants = func() [][3]string { return constantsOf(numbers(&servers, &terms)) }
+	e.With = func(list []setting) (*entry, error) {
+		servers, terms := servers, terms
+		err := setNumbers(list, numbers(&servers, &terms))
+		return electEntry(fmt.Sprintf("elect%d_%d", servers, terms), fmt.Sprintf("Raft-like election, %d servers, %d terms", servers, terms), servers, terms), err
+	}
+	return e
+}
+
 func twophaseModels() []entry {
-	model := func(name, doc string, managers int) entry {
-		return entry{Name: name, Module: "examples/twophase", Doc: doc, New: func(v Variant) (checker.Runnable, error) {
-			if v != (Variant{}) {
-				return nil, errNoVariant
-			}
-			m, err := twophase.New(managers)
-			if err != nil {
-				return nil, err
-			}
-			return checker.Erase(m), nil
-		}}
-	}
 	return []entry{
-		model("2pc3", "two-phase commit, 3 resource managers", 3),
-		model("2pc7", "two-phase commit, 7 resource managers", 7),
-		model("2pc9", "two-phase commit, 9 resource managers", 9),
+		*twophaseEntry("2pc3", "two-phase commit, 3 resource managers", 3),
+		*twophaseEntry("2pc7", "two-phase commit, 7 resource managers", 7),
+		*twophaseEntry("2pc9", "two-phase commit, 9 resource managers", 9),
 	}
+}
+
+func twophaseEntry(name, doc string, managers int) *entry {
+	e := &entry{Name: name, Module: moduleTwophase, Doc: doc}
+	e.New = func(v Variant) (checker.Runnable, error) {
+		if v != (Variant{}) {
+			return nil, errNoVariant
+		}
+		m, err := twophase.New(managers)
+		if err != nil {
+			return nil, err
+		}
+		return checker.Erase(m), nil
+	}
+	numbers := func(managers *int) []number { return []number{{"managers", 1, twophase.MaxManagers, managers}} }
+	e.Constants = func() [][3]string { return constantsOf(numbers(&managers)) }
+	e.With = func(list []setting) (*entry, error) {
+		managers := managers
+		err := setNumbers(list, numbers(&managers))
+		return twophaseEntry(fmt.Sprintf("2pc%d", managers), fmt.Sprintf("two-phase commit, %d resource managers", managers), managers), err
+	}
+	return e
 }

@@ -36,12 +36,13 @@ type suite struct {
 	opt  checker.Options
 	deep bool
 	fail int
+	runs *output
 	// limited: a run ended before its end, so there is no verdict on the whole.
 	limited bool
 }
 
 func runSuite(cmd *cobra.Command, f *runFlags, deep bool) error {
-	s := &suite{out: cmd.OutOrStdout(), opt: f.options(cmd), deep: deep}
+	s := &suite{out: cmd.OutOrStdout(), opt: f.options(cmd), deep: deep, runs: &f.output}
 	if err := s.models(); err != nil {
 		return err
 	}
@@ -53,6 +54,9 @@ func runSuite(cmd *cobra.Command, f *runFlags, deep bool) error {
 			return err
 		}
 	}
+	if err := s.runs.finish(cmd); err != nil {
+		return err
+	}
 	switch {
 	case s.fail > 0:
 		fmt.Fprintf(s.out, "\n%d of these are not as they should be\n", s.fail)
@@ -61,6 +65,22 @@ func runSuite(cmd *cobra.Command, f *runFlags, deep bool) error {
 		fmt.Fprintln(s.out, "\nEnded before the end: there is no verdict on what was not explored")
 		return verdict(exitLimit)
 	}
+	return nil
+}
+
+// record keeps a run for -report; before is how many things were wrong before it.
+func (s *suite) record(name string, res *checker.Result, before int) error {
+	e, err := lookUp(name)
+	if err != nil {
+		return err
+	}
+	code := verdict(exitHolds)
+	if s.fail > before {
+		code = exitViolated
+	} else if res.Status == checker.Limit {
+		code = exitLimit
+	}
+	s.runs.record(e, Variant{}, res, code, "")
 	return nil
 }
 
@@ -96,6 +116,7 @@ func (s *suite) models() error {
 			res.Projected = res.Distinct
 		}
 		pin, _ := m.Pin()
+		before := s.fail
 		cut := res.Status == checker.Limit
 		s.limited = s.limited || cut
 		mark := func(now, then uint64) string {
@@ -107,6 +128,9 @@ func (s *suite) models() error {
 		}
 		fmt.Fprintln(tw, s.row(m.Name, mark(res.Distinct, pin.Distinct), mark(res.Projected, pin.Projected), count(res.Generated),
 			mark(uint64(res.Depth), uint64(pin.Depth)), s.judge(m, res), sometimes(res), fmt.Sprintf("%.2f", res.Seconds), m.Constants()))
+		if err := s.record(m.Name, res, before); err != nil {
+			return err
+		}
 		distinct, generated, seconds = distinct+res.Distinct, generated+res.Generated, seconds+res.Seconds
 		for _, p := range res.Properties {
 			reached[p.Name] = reached[p.Name] || p.Verdict == "reached"
@@ -208,12 +232,15 @@ func (s *suite) examples() error {
 		if err != nil {
 			return err
 		}
-		note := "as known"
+		note, before := "as known", s.fail
 		if res.Status == checker.Limit {
 			note, s.limited = "limit reached", true
 		} else if res.Distinct != k.distinct || res.Generated != k.generated {
 			s.fail++
 			note = fmt.Sprintf("* known: %s, %s", count(k.distinct), count(k.generated))
+		}
+		if err := s.record(k.name, res, before); err != nil {
+			return err
 		}
 		fmt.Fprintln(tw, s.row(k.name, count(res.Distinct), count(res.Generated), res.Depth, fmt.Sprintf("%.2f", res.Seconds), note))
 	}

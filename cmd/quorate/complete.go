@@ -1,0 +1,67 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/spec"
+)
+
+// completion is what a shell asks for: the values that a flag may have.
+type completion = func(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective)
+
+// complete registers the values of a flag. It cannot fail: the flag is there, and has
+// no values yet.
+func complete(cmd *cobra.Command, flag string, values completion) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, values)
+}
+
+func fixed(values ...string) completion {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func completeModels(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	for _, e := range append(registered(), families...) {
+		list = append(list, e.Name+"\t"+e.Doc)
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeSettings(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	for _, c := range spec.Constants {
+		list = append(list, c.Name+"=\t"+c.Values)
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+func completeMutations(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	for i := range spec.Mutations {
+		list = append(list, spec.Mutations[i].ID+"\t"+spec.Mutations[i].Title)
+	}
+	return append(list, "vote-twice\tof examples/elect"), cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeGuards(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	for a := spec.ActionID(0); a < spec.NumReplicaActions; a++ {
+		for _, g := range spec.GuardsOf(a) {
+			list = append(list, a.String()+"."+g.String())
+		}
+	}
+	slices.Sort(list)
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeProperties(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	for _, p := range spec.Properties {
+		list = append(list, p.Name+"\t"+p.Doc)
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
