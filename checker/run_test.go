@@ -276,3 +276,16 @@ func TestProgress(t *testing.T) {
 	line, _, _ := strings.Cut(b.String(), "\n")
 	assert.Regexp(t, `^grid: level \d+ of [\d.]+( k)? states, [\d.]+( k| M)? distinct, [\d.]+( k| M)? generated, [\d.]+( k| M)?/s(, [\d.]+ [MG]iB of memory)?, \d+ s$`, line)
 }
+
+// A question judges no properties: a step that violates one is neither an answer nor
+// an end.
+func TestFindPassesOverViolations(t *testing.T) {
+	sys := &relay{processes: 3, countTwice: true, inFlight: 1, maxSeq: 1, budgets: [4]uint8{0, 1, 1, 1}}
+	run, err := Run(Interned(sys), Options{KeepGoing: true})
+	require.NoError(t, err)
+	require.Equal(t, Violated, run.Status)
+	r, err := Find(Interned(sys), "false", Options{})
+	require.NoError(t, err)
+	assert.Equal(t, Absent, r.Status)
+	assert.Equal(t, run.Distinct, r.Distinct)
+}
