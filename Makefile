@@ -58,7 +58,7 @@ tla: build ## Hold the specification to its twin in TLA+ by TLC (TLA2TOOLS=jar, 
 	go run ./bench/tla -jar "$(TLA2TOOLS)" $(TLAFLAGS)
 
 peers: build ## Compare with Spin, rumur and TLC on small protocols (PEERFLAGS=-quick)
-	go run ./bench/peers -jar "$(TLA2TOOLS)" $(PEERFLAGS)
+	go run ./bench/peers -install -jar "$(TLA2TOOLS)" $(PEERFLAGS)
 
 lint: gofmt vet staticcheck govulncheck ## Run gofmt, go vet, staticcheck and govulncheck
 
