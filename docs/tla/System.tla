@@ -88,15 +88,18 @@ Free(i, outcomes) == By(i, outcomes) /\ UNCHANGED spent
 Spend(budget) == spent[budget] < Limit[budget] /\ spent' = [spent EXCEPT ![budget] = @ + 1]
 Paid(i, outcomes, budget) == Spend(budget) /\ By(i, outcomes)
 
+\* What a model adds to guards. These have no \/, of which TLC would make two steps.
+
 \* An action that raises the epoch, if the model has room.
 Room(i) == replica[i].election.epoch + 1 <= Epochs
-StandsIn(i, e) == Stand = <<>> \/ (e <= Len(Stand) /\ i \in Stand[e])
+StandsIn(i, e) == IF Stand = <<>> THEN TRUE ELSE e <= Len(Stand) /\ i \in Stand[e]
 
 \* Whom a replica without a leader asks.
-Asks(r, dst) == IF r.role = "Follower" THEN dst = r.election.leader ELSE Bootstrap \/ r.id \notin Voters
+Asks(r, dst) == IF r.role = "Follower" THEN dst = r.election.leader
+                ELSE IF Bootstrap THEN TRUE ELSE r.id \notin Voters
 
 \* Whom a leader tells: those that have not fetched, and those that are to confirm.
-Tells(r, dst) == r.end[dst] = Unknown \/ (r.reading /\ dst \notin r.confirmed)
+Tells(r, dst) == IF r.end[dst] = Unknown THEN TRUE ELSE r.reading /\ dst \notin r.confirmed
 
 ---------------------------------------------------------------------------
 \* Next: one line for each action
