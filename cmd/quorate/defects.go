@@ -12,6 +12,7 @@ import (
 func newDefects() *cobra.Command {
 	var o defects.Options
 	var only string
+	var prof profileFlag
 	cmd := &cobra.Command{
 		Use:   "defects",
 		Short: "Put defects into the implementation and show which check finds them",
@@ -22,9 +23,14 @@ one at a time. The source stays as it is: changed copies are compiled in its pla
 It needs the go command, and a working copy of the module as the working directory.
 It takes some minutes. Exits with 1 if something goes unnoticed, with 2 if it could
 not be tried.`,
+		Example: `  quorate defects
+  quorate defects -only candidate-unflushed`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDefects(cmd, only, o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return prof.run(func() error { return runDefects(cmd, only, o) })
+		},
 	}
+	prof.register(cmd)
 	f := cmd.Flags()
 	f.IntVar(&o.Seeds, "seeds", 200, "the last seed to try for a defect of the core")
 	f.IntVar(&o.FlushSeeds, "flush-seeds", 40, "the last seed to try for a flush")

@@ -22,6 +22,8 @@ func newGraph() *cobra.Command {
 by what it changed in the state before it on a shortest way; edges are steps. Models
 of more than -max-states states are refused, with exit code 3; small ones are 2pc3,
 single and truncation.`,
+		Example: `  quorate graph -model 2pc3 | dot -Tsvg > 2pc3.svg
+  quorate graph -model single -format json > single.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if format != "dot" && format != "json" {

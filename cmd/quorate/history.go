@@ -44,6 +44,8 @@ client saw the log without it, or another record at its offset.
 
 Exit codes: 0 all linearizable, 1 one is not, 2 malformed input, 3 undecided. The
 second opinion alone, if undecided, does not make it 3.`,
+		Example: `  quorate history check traces/recorded
+  quorate history check -picture out/pictures out/run`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.limits.Ops < 0 || c.limits.Time < 0 {

@@ -42,7 +42,7 @@ func kraftEntry(m *spec.Model) *entry {
 	if m.Unsafe != "" {
 		e.Expect = expectation{
 			verdict: "violates", // of what comes first, which need not be m.Unsafe
-			why: "the model is there to show an assumption without which " + m.Unsafe + " does not hold",
+			why:     "the model is there to show an assumption without which " + m.Unsafe + " does not hold",
 		}
 	}
 	e.New = func(v Variant) (checker.Runnable, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -35,7 +36,6 @@ type output struct {
 
 	behaviours []checker.Behaviour
 	runs       []*runReport
-	created    bool
 }
 
 func (o *output) register(cmd *cobra.Command) {
@@ -77,11 +77,22 @@ func (o *output) check() error {
 	case o.file == "":
 		return nil
 	}
-	_, err := os.Stat(o.file)
-	o.created = errors.Is(err, os.ErrNotExist)
-	f, err := os.OpenFile(o.file, os.O_WRONLY|os.O_CREATE, 0o666)
-	if err != nil {
+	if err := writable(o.file); err != nil {
 		return fmt.Errorf("-o: %w", err)
+	}
+	return nil
+}
+
+// writable says whether a file can be written, and leaves no trace of the attempt.
+func writable(file string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		if f, err = os.CreateTemp(filepath.Dir(file), ".quorate-"); err == nil {
+			defer os.Remove(f.Name())
+		}
+	}
+	if err != nil {
+		return err
 	}
 	return f.Close()
 }
@@ -105,8 +116,7 @@ func titleOf(e *entry, v Variant) string {
 	return e.Name + " " + v.String()
 }
 
-// finish writes the file. It is called once, when all runs have ended; without it a
-// file that was made is empty.
+// finish writes the file. It is called once, when all runs have ended.
 func (o *output) finish(cmd *cobra.Command) error {
 	switch {
 	case o.report != "":
@@ -114,7 +124,6 @@ func (o *output) finish(cmd *cobra.Command) error {
 	case !o.draws():
 		return nil
 	case len(o.behaviours) == 0:
-		o.discard()
 		fmt.Fprintln(cmd.ErrOrStderr(), "quorate: there is no behaviour to show")
 		return nil
 	}
@@ -131,13 +140,6 @@ func (o *output) finish(cmd *cobra.Command) error {
 		}
 		return checker.WritePage(w, first.Title, o.behaviours)
 	})
-}
-
-// discard removes a file that was made for nothing.
-func (o *output) discard() {
-	if o.created {
-		os.Remove(o.file)
-	}
 }
 
 func (o *output) write(cmd *cobra.Command, text func(io.Writer) error) error {

@@ -42,6 +42,8 @@ Without run.json every node is a voter, with Pre-Vote.
 
 Exit codes: 0 all accepted, 1 one rejected, 2 malformed input, 3 a search budget
 was used up before an answer.`,
+		Example: `  quorate trace check traces/recorded
+  quorate trace check -hidden 0 out/run`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("trace check: which runs? Give directories that hold files node-*.ndjson, or such files themselves")
