@@ -12,7 +12,7 @@ func SendFetch(c *Ctx, r *Replica, a Args, out *Outbox) bool {
 		return false
 	}
 	m := request(r, Fetch, a.Dst)
-	m.Offset, m.LastEpoch = r.Log.End(), r.Log.LastEpoch()
+	m.Offset, m.LastEpoch = c.Rules.FetchFrom(r)
 	out.send(m)
 	return true
 }

@@ -35,6 +35,9 @@ type Rules struct {
 	MayAcknowledge func(r *Replica) bool
 	// MayAsk: r may fetch from dst.
 	MayAsk func(c *Ctx, r *Replica, dst ID) bool
+	// FetchFrom is where a fetch says that the log ends: its end offset, and the epoch of
+	// the record before.
+	FetchFrom func(r *Replica) (Offset, Epoch)
 	// MayClaim: r may ask for votes for the log that it has.
 	MayClaim func(r *Replica) bool
 	// OwnEnd is the offset up to which a leader counts itself.
@@ -95,6 +98,7 @@ func CleanRules() *Rules {
 			return Unattached
 		},
 		MayAcknowledge:   func(r *Replica) bool { return r.Flushed() },
+		FetchFrom:        func(r *Replica) (Offset, Epoch) { return r.Log.End(), r.Log.LastEpoch() },
 		MayClaim:         func(r *Replica) bool { return r.Flushed() },
 		OwnEnd:           func(r *Replica) Offset { return r.FlushedEnd() },
 		MayExpose:        func(r *Replica, hw Offset) bool { return hw > r.EpochStart },
