@@ -392,3 +392,79 @@ type LiveSystem[R, M, G comparable] interface {
 	// concurrent use.
 	Atoms(processes []*R, network []*M, g *G) Atoms
 }
+
+// Dice is where the states of a domain come from: numbers that a seed decides.
+type Dice interface {
+	// Intn is from 0 to n-1; n must be positive.
+	Intn(n int) int
+}
+
+// Fact is a claim by name.
+type Fact struct{ Name, Doc string }
+
+// Conjunct is a fact about states.
+type Conjunct[S any] struct {
+	Name, Doc string
+	Holds     func(s *S) bool
+	// Break, if not nil, tries to make of a state in which all conjuncts hold one in
+	// which this one alone does not, and where that tells. [Domain.Perturb] does it
+	// otherwise.
+	Break func(d Dice, s *S)
+}
+
+// Proof is an inductive proof about every reachable state of a system, with the
+// finite domain in which its steps are tried. S may be large; it is handed around by
+// pointer.
+type Proof[S any] struct {
+	Name, Doc string
+	Actions   []string
+	// Branches names what steps must reach besides every action, by bit.
+	Branches []string
+	// Lemmas are about single steps or values, and know no states of type S.
+	Lemmas []Lemma
+	// Assumed are invariants that earlier proofs have shown. Invariant is what this
+	// one shows: it holds initially, and no step from a state in which Assumed and
+	// Invariant hold breaks it. Theorem follows from both within a state.
+	Assumed, Invariant, Theorem []Conjunct[S]
+	// Domain makes states and takes steps, for one worker.
+	Domain func() Domain[S]
+}
+
+// Lemma is facts that are judged together, in every case of a finite domain.
+type Lemma struct {
+	Facts []Fact
+	// Actions is nil if the cases are not steps.
+	Actions []string
+	// Cases calls f with each case: the action of the step, which facts fail, bit by
+	// bit, and how to tell of it. It ends early when f returns false.
+	Cases func(f func(a ActionID, failed uint64, tell func() string) bool)
+}
+
+// Move is a step from a state of a domain: who does what, with which message in
+// flight, -1 for none.
+type Move struct {
+	Instance
+	Process, Message int8
+	// Reached has the branches of [Proof.Branches] that it takes.
+	Reached Props
+}
+
+// Domain is the states from which a proof's steps are tried. They need not be
+// reachable; what it makes must be a state for any dice, though not one in which
+// the invariant holds.
+type Domain[S any] interface {
+	// Init calls f with each initial state.
+	Init(f func(s *S))
+	// Construct makes a state in which most of the invariant holds.
+	Construct(d Dice, s *S)
+	// Perturb changes something in s, so that a part of the invariant may fail.
+	Perturb(d Dice, s *S)
+	// Steps calls f with every step from s that leads to a state with room in S. What
+	// f is given is used again for the next one.
+	Steps(s *S, f func(m Move, next *S))
+	// Size orders states: of two counterexamples the smaller is shown.
+	Size(s *S) int
+	// Describe lists the parts of s, Tell says what a step from s does.
+	Describe(s *S) []Field
+	Tell(s *S, m Move) string
+}
