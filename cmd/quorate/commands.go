@@ -27,6 +27,7 @@ var commands = []struct {
 	{groupModels, newReplay},
 	{groupModels, newModels},
 	{groupModels, newBugs},
+	{groupModels, newProve},
 	{groupRuns, newTraceCommand},
 	{groupRuns, newHistoryCommand},
 	{groupRuns, newDefects},
