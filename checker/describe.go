@@ -12,9 +12,7 @@ func describe[R, M, G comparable](sys System[R, M, G], processes []*R, network [
 	info := sys.Info()
 	var list []Field
 	for i, r := range processes {
-		for _, f := range sys.DescribeProcess(r) {
-			list = append(list, Field{info.processName(i) + "." + f.Path, f.Value})
-		}
+		list = append(list, prefixedFields(info.processName(i), sys.DescribeProcess(r))...)
 	}
 	var texts []string
 	for _, m := range network {
@@ -33,17 +31,16 @@ func describe[R, M, G comparable](sys System[R, M, G], processes []*R, network [
 		list = append(list, Field{"network." + texts[i], value})
 		i = n
 	}
-	for _, f := range sys.DescribeGhost(ghost) {
-		list = append(list, Field{"ghost." + f.Path, f.Value})
-	}
+	list = append(list, prefixedFields("ghost", sys.DescribeGhost(ghost))...)
 	for b := 1; b < len(info.Budgets); b++ {
 		if info.Budgets[b].Limit == 0 {
 			continue // the model does not have these steps
 		}
-		list = append(list, Field{
-			"budget." + info.Budgets[b].Name,
-			fmt.Sprintf("%d of %d", spent(Budget(b)), info.Budgets[b].Limit),
-		})
+		list = append(list, budgetField(info, Budget(b), spent(Budget(b))))
 	}
 	return list
+}
+
+func budgetField(info *Info, b Budget, spent uint8) Field {
+	return Field{"budget." + info.Budgets[b].Name, fmt.Sprintf("%d of %d", spent, info.Budgets[b].Limit)}
 }

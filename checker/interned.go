@@ -67,7 +67,8 @@ func systemError[R, M, G comparable](info *Info) error {
 // better with a fork.
 type interned[R, M, G comparable] struct {
 	*store[R, M, G]
-	idle sync.Pool
+	idle  sync.Pool
+	tried sync.Map // attemptKey: []remembered, for questions
 }
 
 func (s *interned[R, M, G]) fork() Spec[Tuple] {

@@ -23,6 +23,7 @@ var commands = []struct {
 }{
 	{groupModels, newCheck},
 	{groupModels, newFind},
+	{groupModels, newDiff},
 	{groupModels, newGraph},
 	{groupModels, newReplay},
 	{groupModels, newModels},

@@ -38,6 +38,18 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	f.registerVariant(cmd)
 }
 
+// registerLimits is for commands that show no result of a run and vary models
+// themselves.
+func (f *runFlags) registerLimits(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.workers, "workers", 0, "goroutines that expand states (default: one for each core)")
+	flags.Uint64Var(&f.maxStates, "max-states", 0, "stop after so many distinct states, with exit code 3")
+	flags.IntVar(&f.maxDepth, "max-depth", 0, "stop after so many levels, with exit code 3")
+	flags.BoolVar(&f.progress, "progress", false, "report progress every second on standard error")
+	flags.BoolVar(&f.json, "json", false, "write JSON")
+	f.profile.register(cmd)
+}
+
 func (f *runFlags) registerVariant(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.mutate, "mutate", "", "explore with this mutation of the protocol")
 	cmd.Flags().StringVar(&f.dropGuard, "drop-guard", "", "explore without this guard, named as Action.Guard")
