@@ -33,10 +33,7 @@ func (s *search[S]) result() (*Result, error) {
 	}
 	r.Actions = fired
 	r.Bounds = boundCounts(s.info, &bitten)
-	r.TableBytes = s.seen.bytes()
-	if s.seenToo != nil {
-		r.TableBytes += s.seenToo.bytes()
-	}
+	r.Memory, r.TableBytes = s.memory, s.memory.Tables
 	if r.Exact = s.opt.Exact; !r.Exact {
 		r.Omission = omissions(r.Distinct, r.Generated)
 	}

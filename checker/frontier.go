@@ -10,6 +10,8 @@ type chunk struct {
 	base ordinal
 	n    int
 	data []byte
+	file *spillFile // nil: data has the bytes
+	part piece      // of the file
 }
 
 const (
@@ -23,22 +25,52 @@ const (
 	slabBytes = 1 << 20
 )
 
+// load gives the bytes of c, read into dst if they are on disk.
+func (c *chunk) load(dst []byte) ([]byte, error) {
+	if c.file == nil {
+		return c.data, nil
+	}
+	return c.file.read(dst, c.part)
+}
+
 // chunkPool has the chunks that are not in use. One that was expanded goes back to
 // it at once, so that a level gives its memory to the next while it shrinks.
 type chunkPool struct {
 	mu    sync.Mutex
 	room  int // bytes of a chunk; 0: chunks only refer to bytes that are elsewhere
+	slab  int // bytes to make chunks of at once
+	most  int // bytes in memory, if there is a disk; 0: no limit
+	held  int
 	free  []*chunk
+	bare  []*chunk // without memory, for chunks on disk
 	slabs [][]uint64
 }
 
-func newChunkPool(mostPacked int) *chunkPool {
-	return &chunkPool{room: min(max(chunkBytes, 4*mostPacked+7)&^7, slabBytes)}
+// chunkRoom is the bytes of a chunk, for states whose packing has at most so many.
+func chunkRoom(mostPacked int) int {
+	return min(max(chunkBytes, 4*mostPacked+7)&^7, slabBytes)
 }
 
+func newChunkPool(room int) *chunkPool { return &chunkPool{room: room, slab: slabBytes} }
+
+// get returns an empty chunk, or nil if there is none and no memory for more.
 func (p *chunkPool) get() *chunk {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(p.free) == 0 && p.most > 0 && p.held+p.slab > p.most {
+		return nil
+	}
+	return p.take()
+}
+
+// must is get, whatever it takes.
+func (p *chunkPool) must() *chunk {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.take()
+}
+
+func (p *chunkPool) take() *chunk {
 	if len(p.free) == 0 {
 		p.more()
 	}
@@ -48,10 +80,33 @@ func (p *chunkPool) get() *chunk {
 	return c
 }
 
+// put takes back a chunk that is no longer needed.
 func (p *chunkPool) put(c *chunk) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.file != nil {
+		p.bare = append(p.bare, c)
+	} else {
+		p.free = append(p.free, c)
+	}
+}
+
+// moved takes the memory of a chunk whose bytes are on disk now, and returns what
+// stands for it.
+func (p *chunkPool) moved(c *chunk, file *spillFile, part piece) *chunk {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.bare) == 0 {
+		list := make([]chunk, 256)
+		for i := range list {
+			p.bare = append(p.bare, &list[i])
+		}
+	}
+	d := p.bare[len(p.bare)-1]
+	p.bare = p.bare[:len(p.bare)-1]
+	*d = chunk{base: c.base, n: c.n, file: file, part: part}
 	p.free = append(p.free, c)
-	p.mu.Unlock()
+	return d
 }
 
 // more makes chunks of one slab of memory.
@@ -63,10 +118,11 @@ func (p *chunkPool) more() {
 		}
 		return
 	}
-	words := allocWords(slabBytes / 8)
+	words := allocWords(p.slab / 8)
 	p.slabs = append(p.slabs, words)
+	p.held += p.slab
 	slab := bytesOfWords(words)
-	list := make([]chunk, slabBytes/p.room)
+	list := make([]chunk, p.slab/p.room)
 	for i := range list {
 		list[i].data = slab[i*p.room : i*p.room : (i+1)*p.room]
 		p.free = append(p.free, &list[i])
@@ -74,11 +130,61 @@ func (p *chunkPool) more() {
 }
 
 // bytes is the memory of all chunks.
-func (p *chunkPool) bytes() uint64 { return uint64(len(p.slabs)) * slabBytes }
+func (p *chunkPool) bytes() uint64 { return uint64(p.held) }
 
 func (p *chunkPool) release() {
 	for _, s := range p.slabs {
 		freeWords(s)
 	}
-	p.slabs, p.free = nil, nil
+	p.slabs, p.free, p.bare = nil, nil, nil
+}
+
+// spillBytes is how much of the frontier is written at once.
+const spillBytes = 256 << 10
+
+// spillChunks writes chunks of the next level to disk, the oldest in memory first.
+func (w *worker[S]) spillChunks() {
+	from := w.spilled
+	n := from
+	w.spilling = w.spilling[:0]
+	for n < len(w.next) && (n == from || len(w.spilling)+len(w.next[n].data) <= spillBytes) {
+		w.spilling = append(w.spilling, w.next[n].data...)
+		n++
+	}
+	at := w.out.size
+	if err := w.out.write(w.spilling); err != nil {
+		panic(&engineError{err})
+	}
+	for i, c := range w.next[from:n] {
+		part := piece{at, uint32(len(c.data)), sumOf(c.data)}
+		at += int64(part.size)
+		w.next[from+i] = w.run.chunks.moved(c, w.out, part)
+	}
+	w.spilled = n
+}
+
+// line puts the chunks that the workers found into one line. Those in memory come
+// first: what they take is soon wanted for the next level.
+func (s *search[S]) line() error {
+	for _, onDisk := range []bool{false, true} {
+		for _, w := range s.workers {
+			for _, c := range w.next {
+				if (c.file != nil) == onDisk {
+					s.level = append(s.level, c)
+				}
+			}
+		}
+	}
+	for _, w := range s.workers {
+		clear(w.next)
+		w.next, w.spilled = w.next[:0], 0
+		if w.out == nil {
+			continue
+		}
+		if err := w.in.reset(); err != nil { // the level before is expanded
+			return err
+		}
+		w.in, w.out = w.out, w.in
+	}
+	return nil
 }

@@ -40,13 +40,16 @@ func (t *table) growTo(n int) {
 	t.spreadOut(old)
 }
 
+// room is how many of n slots may be used.
+func room(n int) int64 { return int64(n) / 10 * fullTenths }
+
 func (t *table) extend(n int) {
 	slots, err := t.memory.extend(n)
 	if err != nil {
 		panic(&engineError{err})
 	}
+	t.limit.Add(room(n) - room(len(t.slots)))
 	t.slots = slots
-	t.limit.Store(int64(n) / 10 * fullTenths)
 }
 
 // helpers is the number of goroutines that share a pass over the table. Whoever

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"time"
 )
@@ -40,7 +41,19 @@ type Options struct {
 	ProgressAfter   time.Duration
 	ProgressInPlace bool
 
-	tableBits uint // of the first table; small ones in tests, so that they grow
+	// Mem is how many bytes the search may take for the states that it has seen and
+	// those that it has still to expand; what does not fit goes to disk. 0: no limit,
+	// and no disk. What the engine remembers of a model's steps is not counted.
+	Mem uint64
+	// Dir is where files go; they are removed at the end. "": the system's directory
+	// for temporary files.
+	Dir string
+	// ParentsOnDisk keeps what counterexamples are rebuilt from, one or two bytes a
+	// state, on disk. With Mem it is always there.
+	ParentsOnDisk bool
+
+	openFile  func(path string) (*os.File, error) // for tests: makes the files
+	tableBits uint                                // of the first table; small ones in tests, so that they grow
 }
 
 func (o *Options) context() context.Context {

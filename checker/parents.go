@@ -1,9 +1,10 @@
 package checker
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
-	"os"
+	"slices"
 )
 
 // ref says how a state was first reached: the ordinal of the state before it,
@@ -40,15 +41,16 @@ func (o ordinal) index() uint32 { return uint32(o) }
 // expands states in the order of their ordinals, a chunk at a time, so that most
 // parents follow the one before closely; such a ref takes one byte.
 //
-// The bytes are in pages, in memory or, from the first on, in a file.
+// The bytes are in pages, in memory or, but for the last, in a file.
 type parentLog struct {
 	used   uint64 // refs
 	size   int64  // bytes
 	blocks []int64
 	parent ordinal // of the last ref
 	page   []byte  // the last one, as far as it is filled
+	ended  []piece // the others
 	full   [][]byte
-	file   *os.File // nil: in memory
+	file   *spillFile // nil: in memory
 }
 
 const (
@@ -97,18 +99,20 @@ func appendFar(b []byte, step uint64, edge uint32) []byte {
 
 // turn begins a page.
 func (l *parentLog) turn() {
-	switch {
-	case l.page == nil:
-		l.page = bytesOfWords(allocWords(logPage / 8))[:0]
-	case l.file != nil:
-		if _, err := l.file.Write(l.page); err != nil {
+	if l.page != nil {
+		l.ended = append(l.ended, piece{l.size - int64(len(l.page)), uint32(len(l.page)), sumOf(l.page)})
+	}
+	if l.page != nil && l.file != nil {
+		if err := l.file.write(l.page); err != nil {
 			panic(&engineError{err})
 		}
 		l.page = l.page[:0]
-	default:
-		l.full = append(l.full, l.page)
-		l.page = bytesOfWords(allocWords(logPage / 8))[:0]
+		return
 	}
+	if l.page != nil {
+		l.full = append(l.full, l.page)
+	}
+	l.page = bytesOfWords(allocWords(logPage / 8))[:0]
 }
 
 // at is the ref of the state with this index.
@@ -162,31 +166,33 @@ func refAt(b []byte) (step uint64, edge uint32, n int) {
 // read gives the bytes between two places of the log.
 func (l *parentLog) read(from, to int64) ([]byte, error) {
 	b := make([]byte, 0, to-from)
-	start := int64(0) // of what is not in the file
-	if l.file != nil {
-		start = l.size - int64(len(l.page))
-		if from < start {
-			b = b[:min(to, start)-from]
-			if _, err := l.file.ReadAt(b, from); err != nil {
-				return nil, fmt.Errorf("read %s: %w", l.file.Name(), err)
+	take := func(page []byte, at int64) {
+		if end := at + int64(len(page)); at < to && end > from {
+			b = append(b, page[max(from-at, 0):min(to-at, int64(len(page)))]...)
+		}
+	}
+	first, _ := slices.BinarySearchFunc(l.ended, from, func(p piece, from int64) int {
+		return cmp.Compare(p.at+int64(p.size), from+1)
+	})
+	for i := first; i < len(l.ended) && l.ended[i].at < to; i++ {
+		page := []byte(nil)
+		if l.file == nil {
+			page = l.full[i]
+		} else {
+			var err error
+			if page, err = l.file.read(nil, l.ended[i]); err != nil {
+				return nil, err
 			}
 		}
+		take(page, l.ended[i].at)
 	}
-	for _, p := range l.full {
-		if end := start + int64(len(p)); end > from && start < to {
-			b = append(b, p[max(from-start, 0):min(to-start, int64(len(p)))]...)
-		}
-		start += int64(len(p))
-	}
-	if start < to {
-		b = append(b, l.page[max(from-start, 0):to-start]...)
-	}
+	take(l.page, l.size-int64(len(l.page)))
 	return b, nil
 }
 
 // bytes is the memory that the log takes.
 func (l *parentLog) bytes() uint64 {
-	n := uint64(cap(l.page) + 8*cap(l.blocks))
+	n := uint64(cap(l.page) + 8*cap(l.blocks) + 16*cap(l.ended))
 	for _, p := range l.full {
 		n += uint64(cap(p))
 	}

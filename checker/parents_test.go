@@ -19,7 +19,7 @@ func TestParentLogKeepsRefs(t *testing.T) {
 			f, err := os.Create(filepath.Join(t.TempDir(), "log"))
 			require.NoError(t, err)
 			defer f.Close()
-			l.file = f
+			l.file = &spillFile{f: f}
 		}
 		r := rand.New(rand.NewPCG(1, 2))
 		want := []ref{makeRef(initial, 0), makeRef(initial, maxEdge)}
@@ -52,9 +52,15 @@ func TestParentLogKeepsRefs(t *testing.T) {
 		require.EqualValues(t, len(want), l.used)
 		assert.Less(t, l.size, int64(len(want)*5/2))
 		if onDisk {
-			require.NoError(t, l.file.Truncate(1000))
+			require.NoError(t, l.file.f.Truncate(1000))
 			_, err := l.at(5000)
-			require.ErrorContains(t, err, "log: ")
+			require.ErrorContains(t, err, "/log: ")
+			_, err = l.file.f.WriteAt([]byte{1, 2, 3}, 500)
+			require.NoError(t, err)
+			require.NoError(t, l.file.f.Truncate(1<<20))
+			_, err = l.at(100)
+			require.ErrorContains(t, err, "/log: the 65")
+			require.ErrorContains(t, err, "damaged")
 		}
 	}
 	assert.Equal(t, initial, makeRef(initial, 7).parent())

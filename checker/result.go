@@ -84,6 +84,7 @@ type Result struct {
 	Workers    int     `json:"workers"`
 	Seconds    float64 `json:"seconds"`
 	TableBytes uint64  `json:"table_bytes"`
+	Memory     Memory  `json:"memory"`
 
 	nearest [64][]TraceStep // of a question: the way to the nearest state of each answer
 }

@@ -37,6 +37,9 @@ type search[S any] struct {
 	finger     Fingerprinter[S]
 	archive    *archive // nil: only fingerprints are kept
 	chunks     *chunkPool
+	disk       *disk // nil: everything is in memory
+	dir        *workDir
+	memory     Memory
 	mostPacked int
 	workers    []*worker[S]
 	selected   Props
@@ -65,16 +68,21 @@ type search[S any] struct {
 }
 
 func explore[S any](spec Spec[S], opt Options, goal func(*S) Props) (result *Result, err error) {
-	s, err := newSearch(spec, opt, goal)
-	if err != nil {
-		return nil, err
-	}
-	defer s.free()
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = nil, modelError(p)
 		}
 	}()
+	s, err := newSearch(spec, opt, goal)
+	if err != nil {
+		return nil, err
+	}
+	defer s.free()
+	if opt.Mem > 0 || opt.ParentsOnDisk {
+		if err := s.useDisk(); err != nil {
+			return nil, err
+		}
+	}
 	stopProgress := s.reportProgress()
 	defer stopProgress()
 	unhook := context.AfterFunc(s.ended, func() { s.halt.Store(true) })
@@ -86,16 +94,25 @@ func explore[S any](spec Spec[S], opt Options, goal func(*S) Props) (result *Res
 	w.sink.current = nil
 	w.drain()
 	clear(w.sink.fired[:])
+	if err := s.settleLevel(); err != nil {
+		return nil, err
+	}
 	s.initial = w.log.used
 	if s.initial == 0 {
 		return nil, fmt.Errorf("%s has no initial state", s.info.Name)
 	}
-	for s.nextLevel() {
+	for {
+		more, err := s.nextLevel()
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			return s.result()
+		}
 		if err := s.expandLevel(); err != nil {
 			return nil, err
 		}
 	}
-	return s.result()
 }
 
 func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S], error) {
@@ -122,6 +139,9 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S
 	if err := checkPackable[S](); err != nil {
 		return nil, err
 	}
+	if err := opt.checkDisk(); err != nil {
+		return nil, err
+	}
 	projector, _ := spec.(Projector[S])
 	if opt.Projected && projector == nil {
 		return nil, fmt.Errorf("%s cannot leave budgets out of a fingerprint", info.Name)
@@ -131,7 +151,14 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S
 		first = 1 << opt.tableBits
 	}
 	s.mostPacked = codec[S]{}.most()
-	s.chunks = newChunkPool(s.mostPacked)
+	s.chunks = newChunkPool(chunkRoom(s.mostPacked))
+	if opt.Mem > 0 {
+		budget, err := newBudget(opt.Mem, opt.workers(), s.chunks.room)
+		if err != nil {
+			return nil, err
+		}
+		first = min(first, budget.slots)
+	}
 	if opt.Exact {
 		if err := checkPlain[S](); err != nil {
 			return nil, err
@@ -174,26 +201,28 @@ func (s *search[S]) free() {
 		w.log.free()
 	}
 	s.chunks.release()
+	s.leaveDisk()
 	if s.archive != nil {
 		s.archive.free()
 	}
 }
 
 // nextLevel collects what the workers found, and says whether to expand it.
-func (s *search[S]) nextLevel() bool {
+func (s *search[S]) nextLevel() (bool, error) {
 	s.level = s.level[:0]
 	width, distinct := uint64(0), uint64(0)
 	for _, w := range s.workers {
 		w.closeChunk()
-		for i, c := range w.next {
-			s.level = append(s.level, c)
+		for _, c := range w.next {
 			width += uint64(c.n)
-			w.next[i] = nil
 		}
-		w.next = w.next[:0]
 		distinct += w.log.used
 		s.reached |= w.sink.reached
 	}
+	if err := s.line(); err != nil {
+		return false, err
+	}
+	s.noteMemory()
 	s.collectFindings()
 	if width > 0 {
 		s.depth++
@@ -212,11 +241,11 @@ func (s *search[S]) nextLevel() bool {
 	s.levelSize = len(s.level)
 	switch {
 	case s.partial:
-		return false
+		return false, nil
 	case s.known&^s.restating != 0 && !s.opt.KeepGoing:
-		return false
+		return false, nil
 	case width == 0:
-		return false
+		return false, nil
 	case s.ended.Err() != nil:
 		s.limitedBy = "canceled"
 	case s.opt.MaxDistinct > 0 && distinct >= s.opt.MaxDistinct:
@@ -224,7 +253,7 @@ func (s *search[S]) nextLevel() bool {
 	case s.opt.MaxDepth > 0 && s.depth >= s.opt.MaxDepth:
 		s.limitedBy = "depth"
 	}
-	return s.limitedBy == ""
+	return s.limitedBy == "", nil
 }
 
 // collectFindings keeps, for each property first violated on this level, the
@@ -255,16 +284,22 @@ func (s *search[S]) expandLevel() error {
 	}
 	s.expandSome(active[0])
 	wg.Wait()
-	return s.failure
+	if s.failure != nil {
+		return s.failure
+	}
+	return s.settleLevel()
+}
+
+// recoverInto makes a panic the failure of the run.
+func (s *search[S]) recoverInto() {
+	if p := recover(); p != nil {
+		s.failed.Do(func() { s.failure = modelError(p) })
+		s.halt.Store(true)
+	}
 }
 
 func (s *search[S]) expandSome(w *worker[S]) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.failed.Do(func() { s.failure = modelError(p) })
-			s.halt.Store(true)
-		}
-	}()
+	defer s.recoverInto()
 	for !s.halt.Load() {
 		i := int(s.taken.Add(1)) - 1
 		if i >= len(s.level) {

@@ -26,6 +26,8 @@ type table struct {
 	grow    sync.Mutex
 	claimed atomic.Int64
 	limit   atomic.Int64
+	// spill makes room instead of enlarging the table; nil: it is enlarged.
+	spill func(h *handle)
 	// refill inserts everything again into a table that was cleared, for slots
 	// that are not keys; nil: slots are keys, and are moved.
 	refill func()
@@ -33,9 +35,10 @@ type table struct {
 
 // handle is one worker's right to insert.
 type handle struct {
-	mu    sync.Mutex
-	quota int
-	_     [6]uint64 // keeps handles of different workers on different cache lines
+	mu     sync.Mutex
+	quota  int
+	worker int
+	_      [5]uint64 // keeps handles of different workers on different cache lines
 }
 
 const (
@@ -57,7 +60,7 @@ func newTable(slots int) *table {
 }
 
 func (t *table) handle() *handle {
-	h := &handle{}
+	h := &handle{worker: len(t.handles)}
 	t.handles = append(t.handles, h)
 	return h
 }
@@ -85,7 +88,7 @@ func (t *table) enter(h *handle, fps []uint64) {
 	h.mu.Lock()
 	for h.quota < len(fps) {
 		h.mu.Unlock()
-		got := t.claim()
+		got := t.claim(h)
 		h.mu.Lock()
 		h.quota += got
 	}
@@ -123,28 +126,38 @@ func (t *table) add(key uint64) bool {
 }
 
 // claim takes a block of free slots, and makes the table larger when none is left.
-func (t *table) claim() int {
+func (t *table) claim(h *handle) int {
 	for {
 		c := t.claimed.Load()
 		if c+quotaBlock > t.limit.Load() {
-			t.enlarge()
+			t.enlarge(h)
 		} else if t.claimed.CompareAndSwap(c, c+quotaBlock) {
 			return quotaBlock
 		}
 	}
 }
 
-func (t *table) enlarge() {
+func (t *table) enlarge(h *handle) {
+	t.alone(func() {
+		for t.claimed.Load()+quotaBlock > t.limit.Load() { // nobody else was first
+			if t.spill != nil {
+				t.spill(h)
+			} else {
+				t.growTo(t.larger())
+			}
+		}
+	})
+}
+
+// alone does something while no worker inserts.
+func (t *table) alone(do func()) {
 	t.grow.Lock()
 	defer t.grow.Unlock()
-	if t.claimed.Load()+quotaBlock <= t.limit.Load() {
-		return // somebody else was first
-	}
 	for _, h := range t.handles {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 	}
-	t.growTo(t.larger())
+	do()
 }
 
 // bytes is the memory that the table takes.

@@ -19,22 +19,27 @@ type hinted[S any] interface {
 // worker expands states: it owns a sink, the log of the states that it found,
 // and the chunks of the next level that hold them.
 type worker[S any] struct {
-	run    *search[S]
-	id     int
-	spec   Spec[S]
-	hinted hinted[S]
-	finger Fingerprinter[S]
-	sink   *Sink[S]
-	seen   *handle
-	log    parentLog
-	codec  codec[S]
-	state  S      // that is being expanded
-	before S      // the last one packed into cur
-	blank  S      // zero, for codec
-	cur    *chunk // to which new states go; nil: none yet
-	next   []*chunk
-	shelf  shelf  // filled if the search is exact
-	from   uint64 // place of the first state of cur, if so
+	run      *search[S]
+	id       int
+	spec     Spec[S]
+	hinted   hinted[S]
+	finger   Fingerprinter[S]
+	sink     *Sink[S]
+	seen     *handle
+	log      parentLog
+	codec    codec[S]
+	state    S      // that is being expanded
+	before   S      // the last one packed into cur
+	blank    S      // zero, for codec
+	cur      *chunk // to which new states go; nil: none yet
+	next     []*chunk
+	spilled  int // of next, from its beginning
+	spilling []byte
+	reading  []byte      // for chunks on disk
+	in, out  *spillFile  // chunks of this level and of the next; nil: all in memory
+	suspects suspects[S] // used if there is a disk
+	shelf    shelf       // filled if the search is exact
+	from     uint64      // place of the first state of cur, if so
 
 	projector    Projector[S]
 	projectedFPs [ringSize]uint64
@@ -81,7 +86,11 @@ func fingerprint[S any](f Fingerprinter[S], s *S) uint64 {
 
 // expand takes the steps of every state of c.
 func (w *worker[S]) expand(c *chunk) {
-	k, data := w.sink, c.data
+	data, err := c.load(w.reading)
+	if err != nil {
+		panic(&engineError{err})
+	}
+	k := w.sink
 	clear(bytesOf(&w.state))
 	for i := range c.n {
 		if w.run.archive != nil {
@@ -122,9 +131,12 @@ func (w *worker[S]) drain() {
 		return
 	}
 	var fresh uint64
-	if w.run.archive != nil {
+	switch {
+	case w.run.archive != nil:
 		fresh = w.insertExact(n)
-	} else {
+	case w.run.disk != nil:
+		fresh = w.insertSpilling(n)
+	default:
 		fresh = w.run.seen.insert(w.seen, k.fps[:n])
 	}
 	if w.projector != nil {
@@ -132,26 +144,26 @@ func (w *worker[S]) drain() {
 	}
 	for ; fresh != 0; fresh &= fresh - 1 {
 		i := bits.TrailingZeros64(fresh)
-		w.keep(i)
+		w.keep(&k.ring[i], w.shelf.places[i])
 		w.log.add(k.refs[i])
 		w.check(&k.ring[i], k.fps[i], k.refs[i], k.hints[i])
 	}
 }
 
-// keep puts state i of the ring, which is new, into the next level.
-func (w *worker[S]) keep(i int) {
+// keep puts a new state into the next level; place is where the archive has it.
+func (w *worker[S]) keep(s *S, place uint64) {
 	if w.log.used >= 1<<indexBits {
 		panic(&engineError{fmt.Errorf("a worker has more states than the %d that it can number", uint64(1)<<indexBits)})
 	}
 	if w.run.archive != nil {
-		w.point(w.shelf.places[i])
+		w.point(place)
 		return
 	}
 	if w.cur == nil || w.cur.n == chunkStates || cap(w.cur.data)-len(w.cur.data) < w.run.mostPacked {
 		w.openChunk()
 		clear(bytesOf(&w.before))
 	}
-	w.cur.data = w.codec.pack(w.cur.data, &w.before, &w.sink.ring[i])
+	w.cur.data = w.codec.pack(w.cur.data, &w.before, s)
 	w.cur.n++
 }
 
@@ -167,7 +179,10 @@ func (w *worker[S]) point(place uint64) {
 
 func (w *worker[S]) openChunk() {
 	w.closeChunk()
-	w.cur = w.run.chunks.get()
+	if w.cur = w.run.chunks.get(); w.cur == nil {
+		w.spillChunks()
+		w.cur = w.run.chunks.must()
+	}
 	w.cur.base = makeOrdinal(w.id, uint32(w.log.used))
 }
 

@@ -34,7 +34,7 @@ func CompareEngines[R, M, G comparable](t testing.TB, sys func() checker.System[
 // judgement leaves out of a result what may differ between engines.
 func judgement(r *checker.Result) checker.Result {
 	c := *r
-	c.Seconds, c.TableBytes, c.Workers, c.Witness = 0, 0, 0, nil
+	c.Seconds, c.TableBytes, c.Memory, c.Workers, c.Witness = 0, 0, checker.Memory{}, 0, nil
 	c.Violations = nil
 	for _, v := range r.Violations {
 		v.Trace = make([]checker.TraceStep, len(v.Trace))
