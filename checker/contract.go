@@ -326,6 +326,10 @@ type Fairness struct {
 type Finally struct {
 	From, Always Atoms
 	Never        []StepSet
+	// FromEnds says that a state without From is never followed by one with it. The
+	// run then leaves out what can be in no suffix, which may be nearly everything,
+	// and fails if it sees a step that contradicts it.
+	FromEnds bool
 }
 
 // LivenessForm is the shape of a liveness property.

@@ -20,6 +20,9 @@ type fairComponents struct {
 	// is taken apart, and loops those with a step inside.
 	all, loops uint64
 	next       uint32
+	// order has the given states by component, what a component leads to before it;
+	// ends has where each component ends in it.
+	order, ends []uint32
 }
 
 // find looks at the given states; steps for which cut holds do not count.
@@ -37,6 +40,8 @@ func findFair(g *liveGraph, states []uint32, cut func(s, e uint32) bool) *fairCo
 			always, ever, taken, loop := f.look(c)
 			if whole {
 				f.all++
+				f.order = append(f.order, c...)
+				f.ends = append(f.ends, uint32(len(f.order)))
 				if loop {
 					f.loops++
 				}
@@ -94,6 +99,42 @@ func (f *fairComponents) look(c []uint32) (always, ever, taken uint64, loop bool
 		}
 	}
 	return always, ever, taken, loop
+}
+
+// hopeless counts the states from which no fair component can be reached: whoever
+// comes there has not satisfied the assumptions, or will not be fair.
+func (f *fairComponents) hopeless(suffix func(s, e uint32) bool) uint64 {
+	g := f.scc.g
+	hope := make([]bool, g.n)
+	for _, c := range f.list {
+		for _, s := range c {
+			hope[s] = true
+		}
+	}
+	count, from := uint64(0), uint32(0)
+	for _, end := range f.ends {
+		component := f.order[from:end]
+		from = end
+		some := slices.ContainsFunc(component, func(s uint32) bool {
+			if hope[s] {
+				return true
+			}
+			for e := g.first[s]; e < g.first[s+1]; e++ {
+				if suffix(s, e) && hope[g.to[e]] {
+					return true
+				}
+			}
+			return false
+		})
+		if !some {
+			count += uint64(len(component))
+			continue
+		}
+		for _, s := range component {
+			hope[s] = true
+		}
+	}
+	return count
 }
 
 // stutters says that a fair component has no step: its behaviour has ended.

@@ -18,7 +18,8 @@ type liveGraph struct {
 	masks   []uint64
 	first   []uint32
 	to      []uint32
-	// label is the number of what the step is, with neverBit.
+	// label is the number of what the step is, with neverBit. A step of no suffix
+	// that leads to a state that was left out has that bit too, and leads back.
 	label  []uint16
 	labels []liveLabel
 	steps  []liveStep // by label
@@ -177,7 +178,8 @@ type liveTable[S any] struct {
 	fps   []uint64
 }
 
-func (t *liveTable[S]) find(fp uint64, s *S) (id uint32, fresh bool) {
+// find returns the number of a state, or noNode and the place for it.
+func (t *liveTable[S]) find(fp uint64, s *S) (place uint64, id uint32) {
 	if 2*t.run.n >= len(t.index) {
 		t.grow()
 	}
@@ -186,18 +188,28 @@ func (t *liveTable[S]) find(fp uint64, s *S) (id uint32, fresh bool) {
 	for ; t.index[i] != 0; i = (i + 1) & mask {
 		id := t.index[i] - 1
 		if t.fps[id] == fp && (!t.run.exact || bytes.Equal(bytesOf(t.run.states.at(id)), bytesOf(s))) {
-			return id, false
+			return i, id
 		}
 	}
+	return i, noNode
+}
+
+// add numbers a state that find did not know.
+func (t *liveTable[S]) add(place, fp uint64, s *S) uint32 {
 	if t.run.n >= maxLive {
 		panic(fmt.Errorf("checker: liveness: more than %d states", maxLive))
 	}
-	id = uint32(t.run.n)
-	t.index[i] = id + 1
+	id := uint32(t.run.n)
+	t.index[place] = id + 1
 	t.fps = append(t.fps, fp)
 	t.run.states.add(id, s)
 	t.run.n++
-	return id, true
+	return id
+}
+
+// past says that no suffix begins in a state with these atoms, or later.
+func (l *liveRun[S]) past(a Atoms) bool {
+	return l.live.Finally.FromEnds && a&l.live.Finally.From != l.live.Finally.From
 }
 
 func (t *liveTable[S]) grow() {
@@ -227,7 +239,8 @@ func (l *liveRun[S]) build(opt *Options) error {
 		l.spent = b.spentOf
 	}
 	table := &liveTable[S]{run: l}
-	number := func(c *successor[S]) uint32 {
+	final := l.live.Finally
+	number := func(c *successor[S], wanted func(a Atoms) bool) uint32 {
 		fp := c.fp
 		switch {
 		case fp != 0:
@@ -236,13 +249,20 @@ func (l *liveRun[S]) build(opt *Options) error {
 		default:
 			fp = hashWords(wordsOf(c.state))
 		}
-		id, fresh := table.find(fp, c.state)
-		if fresh {
-			l.atoms = append(l.atoms, l.spec.Atoms(c.state))
+		place, id := table.find(fp, c.state)
+		if id == noNode {
+			a := l.spec.Atoms(c.state)
+			if !wanted(a) {
+				return noNode
+			}
+			l.atoms = append(l.atoms, a)
+			id = table.add(place, fp, c.state)
 		}
 		return id
 	}
-	l.spec.Init(newCollector(func(c successor[S]) { l.initials = append(l.initials, number(&c)) }))
+	l.spec.Init(newCollector(func(c successor[S]) {
+		l.initials = append(l.initials, number(&c, func(Atoms) bool { return true }))
+	}))
 	if len(l.initials) == 0 {
 		return fmt.Errorf("%s has no initial state", l.info.Name)
 	}
@@ -261,9 +281,24 @@ func (l *liveRun[S]) build(opt *Options) error {
 		if len(l.to) >= math.MaxUint32 {
 			panic(fmt.Errorf("checker: liveness: more than %d steps", uint32(math.MaxUint32)))
 		}
-		l.to = append(l.to, number(&c))
+		l.to = append(l.to, from)
 		l.label = append(l.label, label)
-		enabled |= l.conditions(from, uint32(len(l.to)-1))
+		e := len(l.to) - 1
+		enabled |= l.conditions(from, uint32(e))
+		never := label&neverBit != 0
+		to := number(&c, func(a Atoms) bool {
+			early := a&final.From == final.From
+			if final.FromEnds && early && atoms&final.From != final.From {
+				panic(fmt.Errorf("checker: liveness: Finally.From ends, and a step leads to it from a state without it: %s by %s",
+					l.info.stepText(c.process, c.instance), l.info.processName(c.process)))
+			}
+			return !final.FromEnds || early || !never && a&final.Always == final.Always
+		})
+		if to == noNode || l.past(atoms) && never {
+			l.label[e] |= neverBit // it leads to where no suffix is
+			return
+		}
+		l.to[e] = to
 	})
 	sink.plain = true
 	ended := opt.context()

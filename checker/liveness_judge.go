@@ -86,6 +86,9 @@ func (l *liveRun[S]) spreadOut(q question, goal func(s uint32) bool) (*layers, u
 	for at := 0; at < len(y.queue) && hit == noNode; at++ {
 		node := y.queue[at]
 		s, layer := node/4, uint8(node%4)
+		if layer&layerSuffix == 0 && l.past(l.atoms[s]) {
+			continue // no suffix begins from here on
+		}
 		for e := l.first[s]; e < l.first[s+1] && hit == noNode; e++ {
 			t := l.to[e]
 			if layer&layerSuffix != 0 && (l.never(e) || l.atoms[t]&final.Always != final.Always) {
@@ -128,6 +131,7 @@ func (l *liveRun[S]) judgeAll(r *LiveResult, selected []string) error {
 			r.FairEnds++
 		}
 	}
+	r.Hopeless = all.hopeless(func(_, e uint32) bool { return !l.never(e) && region.seen[l.to[e]]>>layerJudged&1 == 1 })
 	r.Idle = l.idle(suffix)
 	for i := range l.live.Properties {
 		p := &l.live.Properties[i]

@@ -321,6 +321,55 @@ func (n *naive) violates(p *LivenessProperty, r recurring) bool {
 	return bad
 }
 
+// Leaving out what is in no suffix changes no answer.
+func TestLivenessFromEnds(t *testing.T) {
+	smaller, violated := 0, 0
+	for seed := range 4000 {
+		rnd := rand.New(rand.NewPCG(uint64(seed), 11))
+		g := randomGraph(rnd, 3+rnd.IntN(6), 4+rnd.IntN(14))
+		g.live.Finally.From = 8
+		for s := range g.atoms {
+			g.atoms[s] |= 8
+		}
+		for _, s := range []int{rnd.IntN(g.states), rnd.IntN(g.states)} {
+			g.atoms[s] &^= 8
+		}
+		for range g.states { // what follows a state without it has not got it either
+			for _, e := range g.edges {
+				g.atoms[e.to] &= g.atoms[e.from] | 7
+			}
+		}
+		want, err := RunLiveness[uint64](g, Options{})
+		require.NoError(t, err)
+		g.live.Finally.FromEnds = true
+		got, err := RunLiveness[uint64](g, Options{})
+		require.NoError(t, err)
+		if got.Distinct < want.Distinct {
+			smaller++
+		}
+		violated += len(got.Violations)
+		require.Equal(t, want.Violations, got.Violations, "seed %d", seed)
+		got.Distinct, got.Edges, got.Seconds, got.Bytes = want.Distinct, want.Edges, want.Seconds, want.Bytes
+		require.Equal(t, want, got, "seed %d", seed)
+	}
+	assert.Greater(t, smaller, 400)
+	assert.Greater(t, violated, 1000)
+}
+
+func TestLivenessFromEndsIsHeld(t *testing.T) {
+	g := &labelled{
+		states: 2, initials: []int{0}, atoms: []Atoms{0, 1},
+		edges: []labelledEdge{{from: 0, to: 1}},
+	}
+	g.info = Info{Name: "back", Actions: []string{"a"}, Processes: []string{"p"}}
+	g.live = Liveness{
+		Atoms: []string{"early"}, Finally: Finally{From: 1, FromEnds: true},
+		Properties: []LivenessProperty{{Name: "p", Form: Eventually, Q: 1}},
+	}
+	_, err := RunLiveness[uint64](g, Options{})
+	assert.ErrorContains(t, err, "Finally.From ends, and a step leads to it from a state without it")
+}
+
 func TestLivenessAgainstNaive(t *testing.T) {
 	rounds := 6000
 	if testing.Short() {
@@ -345,6 +394,9 @@ func TestLivenessAgainstNaive(t *testing.T) {
 			}
 		}
 		require.EqualValues(t, maximal(fair), r.Fair, "seed %d: fair components", seed)
+		suffix, hopeless := n.hopeless(base, fair)
+		require.EqualValues(t, suffix, r.Suffix, "seed %d", seed)
+		require.EqualValues(t, hopeless, r.Hopeless, "seed %d", seed)
 		for i := range g.live.Properties {
 			p := &g.live.Properties[i]
 			got := r.Properties[i]
@@ -380,6 +432,32 @@ func TestLivenessAgainstNaive(t *testing.T) {
 			assert.Greater(t, verdicts[form.String()+" "+verdict], rounds/20, "%s %s: %v", form, verdict, verdicts)
 		}
 	}
+}
+
+// hopeless counts the states of the suffix, and those that lead to nothing fair.
+func (n *naive) hopeless(base []int, fair []recurring) (suffix, hopeless int) {
+	for s := range n.states {
+		if base[s] < 0 {
+			continue
+		}
+		suffix++
+		seen := uint64(1) << s
+		for range n.states {
+			for e, edge := range n.edges {
+				if seen>>edge.from&1 == 1 && !n.never(e) && n.atoms[edge.to]&n.live.Finally.Always == n.live.Finally.Always {
+					seen |= 1 << edge.to
+				}
+			}
+		}
+		found := false
+		for _, r := range fair {
+			found = found || r.states&seen != 0
+		}
+		if !found {
+			hopeless++
+		}
+	}
+	return suffix, hopeless
 }
 
 // reached is the least distance to a state of r, -1 if there is none.

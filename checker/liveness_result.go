@@ -23,6 +23,9 @@ type LiveResult struct {
 	Distinct uint64 `json:"distinct"`
 	Edges    uint64 `json:"edges"`
 	Suffix   uint64 `json:"suffix"`
+	// Hopeless counts those of Suffix that are in no behaviour that is judged, since
+	// being fair there breaks an assumption sooner or later: nothing is said of them.
+	Hopeless uint64 `json:"hopeless"`
 	// Components counts the strongly connected components of the suffix, NonTrivial
 	// those with a step inside. Fair counts the components in which a fair behaviour
 	// may stay for ever, and FairEnds those of them that are one state in which
@@ -101,7 +104,7 @@ func (r *LiveResult) WriteText(w io.Writer) error {
 	if len(r.Violations) > 0 {
 		p.line("")
 	}
-	p.line("  %s states, %s steps; in %s states the assumptions may hold", thousands(r.Distinct), thousands(r.Edges), thousands(r.Suffix))
+	p.line("  %s states, %s steps; in %s states the assumptions may hold, in %s of them not for ever", thousands(r.Distinct), thousands(r.Edges), thousands(r.Suffix), thousands(r.Hopeless))
 	if r.Status != Limit {
 		p.line("  %s components of those, %s with a step inside; %s fair, of which %s are ends", thousands(r.Components), thousands(r.NonTrivial), thousands(r.Fair), thousands(r.FairEnds))
 	}
