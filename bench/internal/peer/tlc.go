@@ -96,3 +96,14 @@ func parseTLC(out string) (*TLCResult, error) {
 	}
 	return res, nil
 }
+
+// Simulate follows random behaviours of at most so many steps, always the same ones.
+func (t TLC) Simulate(ctx context.Context, scratch, config, module string, behaviours, steps int) (*Run, error) {
+	r, err := Do(ctx, scratch, t.Java, "-XX:+UseParallelGC", "-Xmx"+t.Heap, "-cp", t.Jar, "tlc2.TLC",
+		"-simulate", fmt.Sprintf("num=%d", behaviours), "-depth", strconv.Itoa(steps), "-seed", "1", "-workers", "1",
+		"-metadir", filepath.Join(scratch, "states"), "-noGenerateSpecTE", "-config", config, module)
+	if err == nil && (r.Exit != 0 || tlcError.MatchString(r.Output)) {
+		err = fmt.Errorf("TLC on %s: exit code %d\n%s", filepath.Base(module), r.Exit, r.Tail(15))
+	}
+	return r, err
+}
