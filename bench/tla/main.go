@@ -139,8 +139,8 @@ func (c *comparison) models(names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	fmt.Printf("%-18s %10s %11s %5s  %8s %8s %10s  %8s %8s %10s  %6s  %s\n", "model", "distinct", "generated", "depth",
-		"TLC s", "CPU s", "/s", "ours s", "CPU s", "/s", "ratio", "")
+	fmt.Println("| model | distinct | generated | depth | TLC s | CPU s | generated/CPU s | ours s | CPU s | generated/CPU s | TLC to ours | CPU | |")
+	fmt.Println("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
 	for _, name := range names {
 		m, ok := spec.ModelNamed(name)
 		if !ok {
@@ -171,10 +171,10 @@ func (c *comparison) models(names []string) error {
 			verdict = fmt.Sprintf("DIFFERENT: TLC has %d, %d, %d", theirs.Distinct, theirs.Generated-ours.Initial, theirs.Depth)
 		}
 		c.failed = c.failed || verdict != "equal"
-		rate := func(n uint64, s float64) float64 { return float64(n) / s }
-		fmt.Printf("%-18s %10d %11d %5d  %8.1f %8.1f %10.0f  %8.3f %8.3f %10.0f  %6.0f  %s\n", name, ours.Distinct, ours.Generated, ours.Depth,
-			theirs.Run.Seconds, theirs.CPU, rate(theirs.Generated, theirs.Run.Seconds),
-			ours.Run.Seconds, ours.CPU, rate(ours.Generated, ours.Run.Seconds), theirs.Run.Seconds/ours.Run.Seconds, verdict)
+		fmt.Printf("| %s | %d | %d | %d | %.1f | %.1f | %.0f | %.3f | %.3f | %.0f | %.0f | %.0f | %s |\n", name, ours.Distinct, ours.Generated, ours.Depth,
+			theirs.Run.Seconds, theirs.CPU, float64(theirs.Generated)/theirs.CPU,
+			ours.Run.Seconds, ours.CPU, float64(ours.Generated)/ours.CPU,
+			theirs.Run.Seconds/ours.Run.Seconds, theirs.CPU/ours.CPU, verdict)
 	}
 	return nil
 }
@@ -186,7 +186,8 @@ func (c *comparison) mutations(ids []string) error {
 	}
 	one := c.tlc
 	one.Workers = 1
-	fmt.Printf("\n%-28s %-18s %-20s %5s  %8s  %8s  %s\n", "mutation", "model", "property", "steps", "TLC s", "ours s", "")
+	fmt.Println("\n| mutation | model | property | steps | TLC s | ours s | |")
+	fmt.Println("|---|---|---|---:|---:|---:|---|")
 	for _, id := range ids {
 		m, ok := spec.MutationNamed(id)
 		if !ok {
@@ -216,7 +217,7 @@ func (c *comparison) mutations(ids []string) error {
 			verdict = fmt.Sprintf("DIFFERENT: TLC says that %s is violated, after %d steps", theirs.Violated, theirs.Trace-1)
 		}
 		c.failed = c.failed || verdict != "equal"
-		fmt.Printf("%-28s %-18s %-20s %5d  %8.1f  %8.3f  %s\n", id, m.Model, m.Property, steps, theirs.Run.Seconds, ours.Run.Seconds, verdict)
+		fmt.Printf("| %s | %s | %s | %d | %.1f | %.3f | %s |\n", id, m.Model, m.Property, steps, theirs.Run.Seconds, ours.Run.Seconds, verdict)
 	}
 	return nil
 }
