@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // liveGraph is a state graph in flat arrays without pointers. States are numbered
@@ -56,18 +57,9 @@ type liveFair struct {
 }
 
 func (s *StepSet) has(e liveStep) bool {
-	return (s.Actions == nil || contains(s.Actions, e.action)) &&
-		(s.Processes == nil || contains(s.Processes, e.process)) &&
+	return (s.Actions == nil || slices.Contains(s.Actions, e.action)) &&
+		(s.Processes == nil || slices.Contains(s.Processes, e.process)) &&
 		e.args&s.Mask == s.Args && (!s.Lost || e.lost)
-}
-
-func contains[T comparable](list []T, x T) bool {
-	for _, y := range list {
-		if x == y {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *StepSet) from(a Atoms) bool { return a&s.When == s.When && a&s.Unless == 0 }
