@@ -63,6 +63,9 @@ func (r *run) model() *spec.Model {
 	return m
 }
 
+// replicas are the role, epoch and vote of each replica of a projected state.
+var replicas = regexp.MustCompile(`<<(\w+), (\d+), (\w+), <<`)
+
 // resigned is a replica that resigned, with its epoch and its log.
 var resigned = regexp.MustCompile(`<<Resigned, (\d+), \w+, <<([\d, ]*)>>>>`)
 
@@ -77,6 +80,15 @@ var named = []struct {
 		for _, m := range resigned.FindAllStringSubmatch(s, -1) {
 			epoch, _ := strconv.Atoi(m[1])
 			if last := m[2][max(0, len(m[2])-1):]; last != strconv.Itoa(epoch) {
+				return true
+			}
+		}
+		return false
+	}},
+	{"a replica gives up a pre-vote while answers are outstanding", func(s string) bool {
+		for i, m := range replicas.FindAllStringSubmatch(s, -1) {
+			// Having stood in this very epoch it can have come there in no other way.
+			if m[1] == "Unattached" && m[3] == strconv.Itoa(i+1) {
 				return true
 			}
 		}

@@ -48,6 +48,9 @@ func TestView(t *testing.T) {
 		assert.True(t, named[1].is(view{}.ours(pair)), "it led epoch 2 and wrote nothing in it")
 		a.Log.Append(spec.Run{Count: 1, Epoch: 2, Origin: 1})
 		assert.False(t, named[1].is(view{}.ours(pair)))
+		assert.False(t, named[2].is(view{preVote: true}.ours(pair)))
+		b.Election.Voted = 2
+		assert.True(t, named[2].is(view{preVote: true}.ours(pair)), "B stood, and waits in the same epoch")
 		a.Role = spec.Leader
 		assert.Equal(t, between, view{}.ours(pair))
 	})
