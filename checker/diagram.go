@@ -29,19 +29,24 @@ func (r *Result) Behaviours(title string) []Behaviour {
 	if title == "" {
 		title = r.Spec
 	}
-	base := Behaviour{Legend: r.Legend, Processes: r.Processes}
-	var list []Behaviour
-	for _, v := range r.Violations {
-		d := base
-		d.Title = fmt.Sprintf("%s: counterexample to %s, %s", title, v.Property, stepsText(len(v.Trace)-1))
-		d.Trace, d.Bad = v.Trace, true
-		d.Verdict = []string{fmt.Sprintf("violates %s (%s)%s", v.Property, v.Kind, prefixed(": ", v.Doc))}
-		list = append(list, d)
-	}
+	list := Counterexamples(title, r.Legend, r.Processes, r.Violations)
 	if len(r.Witness) > 0 {
-		d := base
-		d.Title = fmt.Sprintf("%s: found in %s", title, stepsText(len(r.Witness)-1))
-		d.Trace, d.Verdict = r.Witness, []string{"the state that was looked for"}
+		list = append(list, Behaviour{
+			Title: fmt.Sprintf("%s: found in %s", title, stepsText(len(r.Witness)-1)), Legend: r.Legend, Processes: r.Processes,
+			Trace: r.Witness, Verdict: []string{"the state that was looked for"},
+		})
+	}
+	return list
+}
+
+// Counterexamples are violations, to be drawn.
+func Counterexamples(title, legend string, processes []string, violations []Violation) []Behaviour {
+	var list []Behaviour
+	for _, v := range violations {
+		d := Behaviour{Legend: legend, Processes: processes}
+		d.Title = fmt.Sprintf("%s: counterexample to %s, %s", title, v.Property, stepsText(len(v.Trace)-1))
+		d.Trace, d.Bad, d.Loop = v.Trace, true, v.Loop
+		d.Verdict = []string{fmt.Sprintf("violates %s (%s)%s", v.Property, v.Kind, prefixed(": ", v.Doc))}
 		list = append(list, d)
 	}
 	return list

@@ -512,7 +512,11 @@ func (a *artist) end() {
 	a.loop()
 	a.out.VerdictY = a.y + 4
 	y := a.out.VerdictY + drawPad
-	for _, text := range a.d.Verdict {
+	verdict := a.d.Verdict
+	if l := a.d.Loop; l != nil && *l == len(a.d.Trace)-1 {
+		verdict = append([]string{"nothing happens any more"}, verdict...)
+	}
+	for _, text := range verdict {
 		for _, line := range fold(text, columnsOf(a.out.Width-2*drawMargin-2*drawPad)*11/12) {
 			y += drawLine + 2
 			a.out.Verdict = append(a.out.Verdict, drawnText{X: drawMargin + drawPad, Y: y - 4, Runs: []drawnRun{{"verdict", line}}})
@@ -526,6 +530,9 @@ func (a *artist) end() {
 func (a *artist) loop() {
 	if a.d.Loop == nil || *a.d.Loop >= len(a.d.Trace) || *a.d.Loop < 0 {
 		return
+	}
+	if *a.d.Loop == len(a.d.Trace)-1 {
+		return // nothing happens any more: no way back to draw
 	}
 	to, last := a.out.Steps[*a.d.Loop], a.out.Steps[len(a.d.Trace)-1]
 	x := drawMargin + 4

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/xml"
 	"flag"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,12 +40,13 @@ func walk[S any](spec Spec[S], steps int, seed uint64) []TraceStep {
 	var state S
 	pick := func(give func(*Sink[S])) (next TraceStep, ok bool) {
 		var list []TraceStep
+		states := map[string]S{}
 		give(newCollector(func(c successor[S]) {
 			after := *c.state
 			s := TraceStep{
 				Process: c.process, Actor: info.processName(c.process), Instance: c.instance, Step: info.stepText(c.process, c.instance),
 				Message: c.detail.message, Kept: c.detail.kept, Sends: c.detail.sends, Inner: c.detail.inner,
-				State: after, Fields: spec.Describe(&after),
+				Fields: spec.Describe(&after),
 			}
 			for i := range s.Inner {
 				s.Inner[i].Actor = info.processName(s.Inner[i].Process)
@@ -52,12 +55,18 @@ func walk[S any](spec Spec[S], steps int, seed uint64) []TraceStep {
 				}
 			}
 			list = append(list, s)
+			states[fmt.Sprintf("%+v", s)] = after
 		}))
 		if len(list) == 0 {
 			return next, false
 		}
+		// In an order of their own: that of the engine may change.
+		slices.SortFunc(list, func(a, b TraceStep) int {
+			return strings.Compare(fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b))
+		})
 		next = list[rnd.IntN(len(list))]
-		state = next.State.(S)
+		state = states[fmt.Sprintf("%+v", next)]
+		next.State = state
 		return next, true
 	}
 	first, _ := pick(spec.Init)
@@ -116,7 +125,7 @@ func TestDiagramsAreLaidOut(t *testing.T) {
 		{processes: 3, inFlight: 6, maxSeq: 3, budgets: [4]uint8{0, 0, 9, 9}},
 	}
 	for i, sys := range systems {
-		for seed := range uint64(60) {
+		for seed := range uint64(20) {
 			d := Behaviour{Title: "relay", Processes: sys.Info().Processes, Trace: walk(Interned(sys), 40, seed), Verdict: []string{"the end"}}
 			out := draw(&d)
 			require.Len(t, out.Steps, len(d.Trace)+1)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"strings"
 
 	"gonum.org/v1/gonum/graph"
@@ -28,8 +29,11 @@ type StateNode struct {
 	Initial bool    `json:"initial,omitempty"`
 	Depth   int     `json:"depth"`
 	Fields  []Field `json:"fields"`
+	// Violates names the invariants that do not hold in it.
+	Violates []string `json:"violates,omitempty"`
 
 	changes string // what the step that found it changed
+	leaves  bool   // it has a step
 }
 
 // ID implements graph.Node.
@@ -37,11 +41,37 @@ func (n *StateNode) ID() int64 { return n.Number }
 
 // Attributes implements encoding.Attributer.
 func (n *StateNode) Attributes() []encoding.Attribute {
-	a := []encoding.Attribute{{Key: "label", Value: quote(fmt.Sprintf("%d\n%s", n.Number, n.changes))}}
+	text := n.changes
+	if n.Initial {
+		text = n.whole()
+	}
+	for _, v := range n.Violates {
+		text += "violates " + v + "\n"
+	}
+	a := []encoding.Attribute{
+		{Key: "label", Value: label(fmt.Sprint(n.Number), text)},
+		{Key: "tooltip", Value: quote(n.whole())},
+	}
+	switch {
+	case len(n.Violates) > 0:
+		a = append(a, encoding.Attribute{Key: "fillcolor", Value: quote("#ffcdd2")}, encoding.Attribute{Key: "color", Value: quote("#b71c1c")})
+	case n.Initial:
+		a = append(a, encoding.Attribute{Key: "fillcolor", Value: quote("#e3f2fd")})
+	case !n.leaves:
+		a = append(a, encoding.Attribute{Key: "fillcolor", Value: quote("#eeeeee")})
+	}
 	if n.Initial {
 		a = append(a, encoding.Attribute{Key: "peripheries", Value: "2"})
 	}
 	return a
+}
+
+// whole is the state, a line for each part.
+func (n *StateNode) whole() string {
+	var b strings.Builder
+	p := &printer{w: &b}
+	p.whole(n.Fields)
+	return strings.ReplaceAll(b.String(), "         ", "")
 }
 
 // StepLine is a step.
@@ -58,6 +88,18 @@ type StepLine struct {
 // Attributes implements encoding.Attributer.
 func (l *StepLine) Attributes() []encoding.Attribute {
 	return []encoding.Attribute{{Key: "label", Value: quote(l.Actor + ": " + l.Step)}}
+}
+
+// label is a line in the middle, in bold, and below it lines that are set to the left,
+// in the HTML of DOT.
+func label(head, text string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<<b>%s</b><br/>", html.EscapeString(head))
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		fmt.Fprintf(&b, `%s<br align="left"/>`, html.EscapeString(line))
+	}
+	b.WriteByte('>')
+	return b.String()
 }
 
 func quote(s string) string {
@@ -96,6 +138,7 @@ func Graph[S any](spec Spec[S], limit int) (_ *StateGraph, err error) {
 				Step: info.stepText(c.process, c.instance), Message: c.detail.message,
 			}
 			g.SetLine(line)
+			from.leaves = true
 			g.Steps = append(g.Steps, line)
 		}))
 	}
@@ -130,6 +173,12 @@ func (b *graphBuilder[S]) node(s *S, from *StateNode) *StateNode {
 		return nil
 	}
 	n := &StateNode{Number: int64(len(b.states)), Initial: from == nil, Fields: b.spec.Describe(s)}
+	violated, _ := b.spec.Check(s)
+	for i, p := range b.spec.Info().Properties {
+		if violated>>i&1 == 1 {
+			n.Violates = append(n.Violates, p.Name)
+		}
+	}
 	if from != nil {
 		n.Depth = from.Depth + 1
 		for _, c := range Changes(from.Fields, n.Fields) {
@@ -143,10 +192,30 @@ func (b *graphBuilder[S]) node(s *S, from *StateNode) *StateNode {
 	return n
 }
 
-// DOT encodes the graph for Graphviz.
+// DOT encodes the graph for Graphviz: initial states have a double edge, those that
+// violate an invariant are red, those without a step grey. Pointing at a state shows
+// all of it, in formats that can.
 func (g *StateGraph) DOT() ([]byte, error) {
-	return dot.MarshalMulti(g.DirectedGraph, quote(g.Name), "", "\t")
+	return dot.MarshalMulti(dotGraph{g.DirectedGraph}, quote(g.Name), "", "\t")
 }
+
+// dotGraph adds attributes for all nodes and edges.
+type dotGraph struct{ *multi.DirectedGraph }
+
+// DOTAttributers implements dot.Attributers.
+func (dotGraph) DOTAttributers() (g, node, edge encoding.Attributer) {
+	return attributes{{Key: "ranksep", Value: "0.6"}},
+		attributes{
+			{Key: "shape", Value: "box"}, {Key: "style", Value: quote("rounded,filled")}, {Key: "fillcolor", Value: quote("#ffffff")},
+			{Key: "fontname", Value: "monospace"}, {Key: "fontsize", Value: "10"},
+		},
+		attributes{{Key: "fontname", Value: "monospace"}, {Key: "fontsize", Value: "10"}, {Key: "color", Value: quote("#607d8b")}}
+}
+
+type attributes []encoding.Attribute
+
+// Attributes implements encoding.Attributer.
+func (a attributes) Attributes() []encoding.Attribute { return a }
 
 // MarshalJSON gives the states with all their fields, and the steps.
 func (g *StateGraph) MarshalJSON() ([]byte, error) {

@@ -26,7 +26,7 @@ const networkPart = "network"
 // metadata which step led to it.
 func (d *Behaviour) WriteITF(w io.Writer) error {
 	trace := d.Trace
-	if d.Loop != nil && len(trace) > 0 && slices.Equal(trace[len(trace)-1].Fields, trace[*d.Loop].Fields) {
+	if d.Loop != nil && *d.Loop < len(trace)-1 && slices.Equal(trace[len(trace)-1].Fields, trace[*d.Loop].Fields) {
 		trace = trace[:len(trace)-1] // it repeats the first of the loop
 	}
 	shapes := map[string]bool{} // whether a variable is a record

@@ -133,3 +133,23 @@ func TestChanges(t *testing.T) {
 	got := Changes([]Field{{"a", "1"}, {"b", "2"}, {"c", "3"}}, []Field{{"a", "1"}, {"c", "4"}, {"d", "5"}})
 	assert.Equal(t, []Change{{"b", "2", ""}, {"c", "3", "4"}, {"d", "", "5"}}, got)
 }
+
+// What a state violates shows in a graph, and where it ends.
+func TestGraphMarksStates(t *testing.T) {
+	g, err := Graph(&grid{side: 2, wall: 2}, 100)
+	require.NoError(t, err)
+	violating := 0
+	for _, n := range g.Nodes {
+		if len(n.Violates) > 0 {
+			violating++
+			assert.Equal(t, g.Nodes[n.Number].Fields[0].Value, "2")
+		}
+	}
+	assert.Positive(t, violating)
+	text, err := g.DOT()
+	require.NoError(t, err)
+	dot := string(text)
+	assert.Equal(t, violating, strings.Count(dot, "#ffcdd2"))
+	assert.Equal(t, 1, strings.Count(dot, "peripheries=2"))
+	assert.Contains(t, dot, `label=<<b>0</b><br/>x: 0<br align="left"/>y: 0<br align="left"/>>`)
+}

@@ -418,7 +418,7 @@ func (r *Replayed) WriteText(w io.Writer) error {
 	}
 	p.line("")
 	if len(r.Trace) > 0 {
-		p.trace(r.Trace)
+		p.behaviour(r.Trace, r.Loop)
 		p.line("")
 	}
 	if most := slices.Max(r.Fitting); most > 1 {

@@ -24,7 +24,7 @@ func (r *Result) WriteText(w io.Writer) error {
 			p.line("  (%s)", r.Legend)
 		}
 		p.line("")
-		p.trace(v.Trace)
+		p.behaviour(v.Trace, v.Loop)
 		p.line("")
 		p.line("  violates %s (%s)%s", v.Property, v.Kind, prefixed(": ", v.Doc))
 	}
@@ -64,6 +64,14 @@ func WriteTrace(w io.Writer, trace []TraceStep) error {
 	return p.err
 }
 
+// WriteLasso writes a behaviour whose last state is state loop once more, so that what
+// follows that state goes on for ever; if it is the last itself, nothing happens any more.
+func WriteLasso(w io.Writer, trace []TraceStep, loop int) error {
+	p := &printer{w: w}
+	p.behaviour(trace, &loop)
+	return p.err
+}
+
 // printer remembers the first error, so that its callers need not.
 type printer struct {
 	w   io.Writer
@@ -76,8 +84,13 @@ func (p *printer) line(format string, args ...any) {
 	}
 }
 
-func (p *printer) trace(trace []TraceStep) {
+func (p *printer) trace(trace []TraceStep) { p.behaviour(trace, nil) }
+
+func (p *printer) behaviour(trace []TraceStep, loop *int) {
 	for n, s := range trace {
+		if loop != nil && n == *loop+1 {
+			p.line("       for ever:")
+		}
 		if n == 0 {
 			p.line("  %3d  %s", n, s.Step)
 			p.whole(s.Fields)
@@ -94,6 +107,14 @@ func (p *printer) trace(trace []TraceStep) {
 		for _, c := range Changes(trace[n-1].Fields, s.Fields) {
 			p.line("         %s", c)
 		}
+	}
+	switch {
+	case loop == nil:
+	case *loop == len(trace)-1:
+		p.line("       and nothing happens any more")
+	default:
+		p.line("       and again from state %d", *loop)
+		return
 	}
 	if last := len(trace) - 1; last > 0 {
 		p.line("       then")
