@@ -31,6 +31,7 @@ func (s *search[S]) result() (*Result, error) {
 			bitten[i] += n
 		}
 	}
+	s.countOrbits(r)
 	r.Actions = fired
 	r.Bounds = boundCounts(s.info, &bitten)
 	r.Memory, r.TableBytes = s.memory, s.memory.Tables

@@ -17,8 +17,9 @@ type store[R, M, G comparable] struct {
 	procs     *interner[R]
 	messages  *interner[M]
 	ghosts    *interner[G]
-	outliner  Outliner[R]  // nil: outlines are whole
-	outlines  *interner[R] // without an outliner, procs
+	outliner  Outliner[R]        // nil: outlines are whole
+	outlines  *interner[R]       // without an outliner, procs
+	permuter  Symmetric[R, M, G] // nil unless explored up to symmetry
 	steps     Steps[R, M]
 	fateList  Fates[M]
 	scratch   []transition
@@ -35,20 +36,32 @@ const (
 	seedProcess
 )
 
+func processHash[R any](process int, r *R) uint64 {
+	return hashBytes(bytesOf(r), seedProcess+uint64(process))
+}
+
 func (s *store[R, M, G]) internProcess(process int, r *R) uint32 {
-	h := hashBytes(bytesOf(r), seedProcess+uint64(process))
+	h := processHash(process, r)
 	if id := s.procs.find(h, r); id != 0 {
 		return id
 	}
-	p := s.persons.grow(s.procs.n + 1)
+	if s.sym != nil {
+		return s.processFamily(process).intern(s.sym.symmetry, r)
+	}
+	s.enterProcess(s.procs.n+1, r, h)
+	return s.procs.put(h, r)
+}
+
+// enterProcess writes what the engine must know of process state id.
+func (s *store[R, M, G]) enterProcess(id uint32, r *R, h uint64) {
+	p := s.persons.grow(id)
 	p.hash = h
 	for of := range numSights {
-		if p.outline[of] = s.procs.n + 1; s.outliner != nil {
+		if p.outline[of] = id; s.outliner != nil {
 			seen := s.outliner.Outline(r, of)
 			p.outline[of] = s.outlines.intern(hashBytes(bytesOf(&seen), seedOutline), &seen)
 		}
 	}
-	return s.procs.put(h, r)
 }
 
 func (s *store[R, M, G]) internMessage(m *M) uint32 {
@@ -56,12 +69,20 @@ func (s *store[R, M, G]) internMessage(m *M) uint32 {
 	if id := s.messages.find(h, m); id != 0 {
 		return id
 	}
-	way := s.ways.grow(s.messages.n + 1)
+	if s.sym != nil {
+		return s.messageFamily().intern(s.sym.symmetry, m)
+	}
+	s.enterMessage(s.messages.n+1, m, h)
+	return s.messages.put(h, m)
+}
+
+// enterMessage writes what the engine must know of message id.
+func (s *store[R, M, G]) enterMessage(id uint32, m *M, h uint64) {
+	way := s.ways.grow(id)
 	way.hash, way.route = h, s.sys.Route(m)
 	if int(way.route.Dst) >= s.processes {
 		panic(fmt.Errorf("message %s goes to process %d of %d", s.sys.DescribeMessage(m), way.route.Dst, s.processes))
 	}
-	return s.messages.put(h, m)
 }
 
 // fillLocal implements components.
@@ -206,17 +227,26 @@ func (w *eyes[R, M, G]) observe(t *Tuple, actor int, old uint32) (uint32, Props)
 }
 
 func (s *store[R, M, G]) internGhost(g *G) uint32 {
-	h := hashBytes(bytesOf(g), seedGhost)
-	if id := s.ghosts.find(h, g); id != 0 {
+	if id := s.ghosts.find(ghostHash(g), g); id != 0 {
 		return id
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.internGhostLocked(g)
+}
+
+func (s *store[R, M, G]) internGhostLocked(g *G) uint32 {
+	h := ghostHash(g)
 	if id := s.ghosts.find(h, g); id != 0 {
 		return id
 	}
+	if s.sym != nil {
+		return s.ghostFamily().intern(s.sym.symmetry, g)
+	}
 	return s.ghosts.put(h, g)
 }
+
+func ghostHash[G any](g *G) uint64 { return hashBytes(bytesOf(g), seedGhost) }
 
 func (s *store[R, M, G]) outlineOf(id uint32, of Sight) *R {
 	return s.outlines.values.at(s.persons.at(id).outline[of])

@@ -34,6 +34,9 @@ type Property struct {
 	// Restates names the guard that the property mirrors. Such a property is
 	// reported, and does not count as what catches a mutation.
 	Restates string
+	// Asymmetric: the verdict may depend on which process is which. It cannot be
+	// judged up to symmetry.
+	Asymmetric bool
 }
 
 // Bound is a limit of the model, not of the protocol: what lies beyond it was
@@ -198,6 +201,33 @@ const (
 	SightChecked
 	numSights
 )
+
+// Perm says where numbers go: p[i] is what i is called afterwards. The numbers are
+// those of processes, and from len(Info.Processes) on of whatever else a
+// specification may exchange, such as values.
+type Perm []uint8
+
+// Symmetric is implemented by a System in which processes, or values, are
+// interchangeable, so that of states that differ in names only one need be
+// explored. PermuteProcess and the others rename whatever is named in a value; they
+// must be a group action, and commute with every step. package checkertest has
+// the test.
+type Symmetric[R, M, G any] interface {
+	// Interchangeable gives groups of numbers that may be exchanged in this very
+	// model, no number in two of them. None is an answer: nothing may be.
+	Interchangeable() [][]uint8
+	PermuteProcess(p Perm, r *R) R
+	PermuteMessage(p Perm, m *M) M
+	PermuteGhost(p Perm, g *G) G
+}
+
+// SymmetricSpec is implemented by a plain specification in which names may be
+// exchanged.
+type SymmetricSpec[S any] interface {
+	// Canonical replaces s by one state of its orbit, the same for all of them:
+	// those that differ from s in names only.
+	Canonical(s *S)
+}
 
 // Step is what one enabled instance does: the process after it, what it sends.
 type Step[R, M any] struct {

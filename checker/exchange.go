@@ -132,7 +132,7 @@ func (w *tupleWorker) emit(out *Sink[Tuple], d int) {
 		out.detail = w.details(d)
 	}
 	*out.Slot() = l.t
-	out.commit(l.sum, l.hint, first.process, first.instance, l.violated, l.reached)
+	w.commit(out, l.sum, l.hint, first.process, first.instance, l.violated, l.reached)
 }
 
 func (w *tupleWorker) details(d int) detail {

@@ -14,7 +14,9 @@ import (
 // R, M and G must have no padding; they may have pointers, which must be nil
 // whenever the engine sees the value. Interned panics if that or Info is wrong,
 // since no model can make it right.
-func Interned[R, M, G comparable](sys System[R, M, G]) Spec[Tuple] {
+func Interned[R, M, G comparable](sys System[R, M, G]) Spec[Tuple] { return intern(sys) }
+
+func intern[R, M, G comparable](sys System[R, M, G]) *interned[R, M, G] {
 	info := sys.Info()
 	if err := systemError[R, M, G](info); err != nil {
 		panic(err)
@@ -96,8 +98,7 @@ func (s *interned[R, M, G]) Init(out *Sink[Tuple]) {
 		for i := range network {
 			t.insert(i, s.internMessage(&network[i]))
 		}
-		h := hashBytes(bytesOf(&ghost), seedGhost)
-		t[tupleGhost] = s.ghosts.intern(h, &ghost)
+		t[tupleGhost] = s.internGhostLocked(&ghost)
 		list = append(list, t)
 	})
 	s.mu.Unlock()
@@ -141,7 +142,7 @@ func (s *interned[R, M, G]) Env(t *Tuple) map[string]any {
 	return s.sys.Env(s.parts(t))
 }
 
-func (s *interned[R, M, G]) parts(t *Tuple) (processes []*R, network []*M, ghost *G) {
+func (s *store[R, M, G]) parts(t *Tuple) (processes []*R, network []*M, ghost *G) {
 	for i := range s.processes {
 		processes = append(processes, s.procs.values.at(t[i]))
 	}
@@ -154,7 +155,8 @@ func (s *interned[R, M, G]) parts(t *Tuple) (processes []*R, network []*M, ghost
 // internedWorker is a fork for one worker.
 type internedWorker[R, M, G comparable] struct {
 	*interned[R, M, G]
-	w *tupleWorker
+	w        *tupleWorker
+	stoodFor uint64
 }
 
 // Next implements Spec.
@@ -166,5 +168,11 @@ func (s *internedWorker[R, M, G]) Check(t *Tuple) (violated, reached Props) {
 }
 
 func (s *internedWorker[R, M, G]) checkChanged(t *Tuple, hint uint32) (violated, reached Props) {
+	if s.sym != nil {
+		s.stoodFor += uint64(s.w.stands(t, hint))
+	}
 	return s.w.check(t, hint), 0
 }
+
+// Canonical implements SymmetricSpec, in a search up to symmetry.
+func (s *internedWorker[R, M, G]) Canonical(t *Tuple) { s.w.turn(t) }

@@ -32,6 +32,10 @@ type Options struct {
 	// be missed, at the price of memory. States must be their bytes, which those
 	// of Flat are not.
 	Exact bool
+	// Symmetry explores one state of each orbit, where the specification says which
+	// names may be exchanged. Distinct then counts orbits, and Generated the steps
+	// from one state of each.
+	Symmetry bool
 	// Order is that in which states are visited.
 	Order Order
 	// Progress gets a line about the run every ProgressEvery (0: one second), from

@@ -68,11 +68,16 @@ func (t *interner[T]) intern(h uint64, x *T) uint32 {
 	return t.put(h, x)
 }
 
-// put numbers a value that find does not know.
-func (t *interner[T]) put(h uint64, x *T) uint32 {
-	if t.n >= maxIDs {
+// room makes sure that n more values fit.
+func (t *interner[T]) room(n int) {
+	if int(t.n)+n > maxIDs {
 		panic(fmt.Errorf("checker: more than %d distinct values of one component", maxIDs))
 	}
+}
+
+// put numbers a value that find does not know.
+func (t *interner[T]) put(h uint64, x *T) uint32 {
+	t.room(1)
 	id := t.n + 1
 	*t.values.grow(id) = *x
 	*t.hashes.grow(id) = h

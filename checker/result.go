@@ -54,6 +54,11 @@ type Result struct {
 	Distinct  uint64 `json:"distinct"`
 	Generated uint64 `json:"generated"`
 	Initial   uint64 `json:"initial"`
+	// Symmetry is the number of permutations that states were explored up to, and
+	// Unreduced the number of states that Distinct stands for; 0 if the
+	// specification cannot tell.
+	Symmetry  int    `json:"symmetry,omitempty"`
+	Unreduced uint64 `json:"unreduced,omitempty"`
 	// Projected counts states that differ in more than budget counters.
 	Projected uint64 `json:"projected,omitempty"`
 	// Depth is the number of levels, that of the initial states included.

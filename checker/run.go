@@ -20,6 +20,9 @@ func Run[S any](spec Spec[S], opt Options) (*Result, error) {
 	switch opt.Order {
 	case BreadthFirst:
 	case DepthFirst:
+		if opt.Symmetry {
+			return nil, fmt.Errorf("%s: only a breadth-first search goes up to symmetry", spec.Info().Name)
+		}
 		return depthFirst(spec, opt)
 	default:
 		return nil, fmt.Errorf("unknown order of search %q", opt.Order)
@@ -68,6 +71,13 @@ type search[S any] struct {
 }
 
 func explore[S any](spec Spec[S], opt Options, goal func(*S) Props) (result *Result, err error) {
+	selected, err := opt.selected(spec.Info())
+	if err != nil {
+		return nil, err
+	}
+	if spec, err = reduce(spec, &opt, selected, goal != nil); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = nil, modelError(p)
@@ -179,6 +189,9 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S
 			w.spec = f.fork()
 		}
 		w.finger, _ = w.spec.(Fingerprinter[S])
+		if opt.Symmetry {
+			w.canon, _ = w.spec.(SymmetricSpec[S])
+		}
 		w.hinted, _ = w.spec.(hinted[S])
 		w.sink.w = w
 		w.seen = s.seen.handle()

@@ -71,6 +71,9 @@ func (k *Sink[S]) Commit(process int, i Instance, violated, reached Props) {
 		k.hand(0, everything, process, i, violated, reached)
 		return
 	}
+	if k.w.canon != nil {
+		k.w.canon.Canonical(&k.ring[k.n])
+	}
 	k.commit(k.w.fingerprint(&k.ring[k.n]), everything, process, i, violated, reached)
 }
 

@@ -20,7 +20,14 @@ func (s *search[S]) trace(r ref) ([]TraceStep, error) {
 		}
 	}
 	slices.Reverse(edges)
-	return retrace(s.workers[0].spec, s.info, edges)
+	spec := s.workers[0].spec
+	if canon := s.workers[0].canon; canon != nil {
+		var err error
+		if edges, err = realEdges(spec, canon, edges); err != nil {
+			return nil, err
+		}
+	}
+	return retrace(spec, s.info, edges)
 }
 
 // retrace is the behaviour that takes of the initial states, and then of the

@@ -27,6 +27,7 @@ type tuples struct {
 	deliver   *memo
 	lists     arena
 	props     pages[judged]
+	sym       *orbits // nil: states stand for themselves
 }
 
 // person is what the engine must know of a process state, by number.
@@ -72,6 +73,7 @@ type observer interface {
 	checkOne(outline, ghost uint32) Props
 	checkPair(a, b uint32) Props
 	describeMessage(id uint32) string
+	contentLess(a, b *Tuple) bool
 }
 
 // sum is the hash of a state: the sum of those of its parts, so that a step
@@ -297,7 +299,7 @@ func (w *tupleWorker) take(out *Sink[Tuple], f *frame, i int, e *transition, mes
 			hint |= ghostHint
 		}
 	}
-	out.commit(sum, hint, i, e.instance(), p.violated, p.reached)
+	w.commit(out, sum, hint, i, e.instance(), p.violated, p.reached)
 }
 
 // suffer emits what the environment may do to message m, without which the
@@ -313,7 +315,7 @@ func (w *tupleWorker) suffer(out *Sink[Tuple], m uint32, way *way) {
 		}
 		if a.n == 0 && a.budget == 0 && !out.explains() {
 			*out.Slot() = w.less.t
-			out.commit(w.less.sum, 0, -1, a.instance, 0, 0)
+			w.commit(out, w.less.sum, 0, -1, a.instance, 0, 0)
 			continue
 		}
 		g := w.less
@@ -328,7 +330,7 @@ func (w *tupleWorker) suffer(out *Sink[Tuple], m uint32, way *way) {
 			out.detail.message, out.detail.sends = w.describeMessage(m), w.sent(a.becomes[:a.n])
 		}
 		*out.Slot() = g.t
-		out.commit(g.sum, 0, -1, a.instance, 0, 0)
+		w.commit(out, g.sum, 0, -1, a.instance, 0, 0)
 	}
 }
 

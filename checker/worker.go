@@ -24,6 +24,7 @@ type worker[S any] struct {
 	spec     Spec[S]
 	hinted   hinted[S]
 	finger   Fingerprinter[S]
+	canon    SymmetricSpec[S] // nil: states stand for themselves
 	sink     *Sink[S]
 	seen     *handle
 	log      parentLog
