@@ -50,7 +50,7 @@ func (w *worker[S]) insertSpilling(n int) (fresh uint64) {
 	var added uint64
 	for i, fp := range k.fps[:n] {
 		key := scramble(fp)
-		if old != nil && contains(old, key) || !t.add(key) {
+		if old != nil && holdsKey(old, key) || !t.add(key) {
 			continue
 		}
 		added |= 1 << uint(i)
@@ -64,8 +64,8 @@ func (w *worker[S]) insertSpilling(n int) (fresh uint64) {
 	return fresh
 }
 
-// contains looks for a key in slots that do not change.
-func contains(slots []uint64, key uint64) bool {
+// holdsKey looks for a key in slots that do not change.
+func holdsKey(slots []uint64, key uint64) bool {
 	for i := home(key, len(slots)); ; {
 		if v := slots[i]; v == key || v == 0 {
 			return v == key

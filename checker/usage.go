@@ -1,5 +1,10 @@
 package checker
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Memory is what the store of a search took, in bytes, at the end of that level at
 // which it was most. What the engine remembers of a model's steps, and the
 // collector's slack, come on top.
@@ -54,3 +59,26 @@ func (s *search[S]) noteMemory() {
 	}
 	s.memory.Disk = disk
 }
+
+// text says what was used, and how much of it for each state.
+func (m *Memory) text(distinct uint64) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "memory %s", mib(m.Total()))
+	if distinct > 0 {
+		fmt.Fprintf(&b, ", %.1f bytes a state", float64(m.Total())/float64(distinct))
+	}
+	for _, part := range []struct {
+		name  string
+		bytes uint64
+	}{
+		{"tables", m.Tables}, {"filter", m.Filter}, {"suspects", m.Suspects}, {"states", m.States},
+		{"frontier", m.Frontier}, {"parents", m.Parents}, {"and on disk", m.Disk},
+	} {
+		if part.bytes > 0 {
+			fmt.Fprintf(&b, ", %s %s", part.name, mib(part.bytes))
+		}
+	}
+	return b.String()
+}
+
+func mib(n uint64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

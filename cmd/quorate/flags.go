@@ -19,6 +19,7 @@ type runFlags struct {
 	progress  bool
 	json      bool
 	output    output
+	store     storeFlags
 	profile   profileFlag
 	mutate    string
 	dropGuard string
@@ -34,6 +35,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.progress, "progress", false, "report progress every second on standard error")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each model: as -format json")
 	f.output.register(cmd)
+	f.store.register(cmd)
 	f.profile.register(cmd)
 	f.registerVariant(cmd)
 }
@@ -72,6 +74,9 @@ func (f *runFlags) check() error {
 	case f.on != "" && f.mutate == "" && f.dropGuard == "":
 		return fmt.Errorf("-on %s: it says which replicas run what -mutate or -drop-guard changes", f.on)
 	}
+	if err := f.store.check(); err != nil {
+		return err
+	}
 	if f.json {
 		if f.output.format != formatText && f.output.format != formatJSON {
 			return fmt.Errorf("-json and -format %s: want one of them", f.output.format)
@@ -87,6 +92,7 @@ func (f *runFlags) options(cmd *cobra.Command) checker.Options {
 		Context: cmd.Context(), Workers: f.workers, MaxDistinct: f.maxStates, MaxDepth: f.maxDepth,
 		Exact: f.exact,
 	}
+	f.store.set(&o)
 	if f.progress {
 		o.Progress = cmd.ErrOrStderr()
 	}

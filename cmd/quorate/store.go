@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/checker"
+)
+
+// storeFlags say where a search keeps what it has seen.
+type storeFlags struct {
+	mem     size
+	dir     string
+	parents string
+}
+
+func (f *storeFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.Var(&f.mem, "mem", "memory for states, as 500M or 4G; what does not fit goes to disk (default: no limit, no disk)")
+	flags.StringVar(&f.dir, "dir", "", "directory for what goes to disk (default: that for temporary files)")
+	flags.StringVar(&f.parents, "parents", "", "where to keep what counterexamples are rebuilt from: memory or disk (default: memory, with -mem disk)")
+}
+
+func (f *storeFlags) check() error {
+	switch {
+	case f.parents != "" && f.parents != "memory" && f.parents != "disk":
+		return fmt.Errorf("-parents %s: want memory or disk", f.parents)
+	case f.parents == "memory" && f.mem > 0:
+		return fmt.Errorf("-parents memory: with -mem they are on disk")
+	}
+	return nil
+}
+
+func (f *storeFlags) set(o *checker.Options) {
+	o.Mem, o.Dir, o.ParentsOnDisk = uint64(f.mem), f.dir, f.parents == "disk"
+}
+
+// size is a number of bytes, as 4096, 64K, 500M or 4G.
+type size uint64
+
+const sizeUnits = "KMGT" // powers of 1024
+
+// String implements [pflag.Value].
+func (s *size) String() string {
+	n, unit := uint64(*s), ""
+	for i := range sizeUnits {
+		if n == 0 || n%1024 != 0 {
+			break
+		}
+		n, unit = n/1024, sizeUnits[i:i+1]
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n, unit)
+}
+
+// Set implements [pflag.Value].
+func (s *size) Set(text string) error {
+	digits, factor := text, uint64(1)
+	if n := len(text); n > 0 {
+		if i := strings.IndexByte(sizeUnits, text[n-1]&^('a'-'A')); i >= 0 {
+			digits, factor = text[:n-1], 1<<(10*(i+1))
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	high, bytes := bits.Mul64(n, factor)
+	if err != nil || high != 0 || n == 0 {
+		return fmt.Errorf("want a number of bytes, as 500M or 4G")
+	}
+	*s = size(bytes)
+	return nil
+}
+
+// Type implements [pflag.Value].
+func (s *size) Type() string { return "size" }
