@@ -148,8 +148,8 @@ func (p *printer) counts(r *Result) {
 	if r.Projected > 0 {
 		p.line("  %s distinct states without budgets", thousands(r.Projected))
 	}
-	p.line("  %.2f s, %.1f M steps/s, workers %d, tables %.0f MiB, %.2g states expected to be missed",
-		r.Seconds, r.Rate()/1e6, r.Workers, float64(r.TableBytes)/(1<<20), r.Omission)
+	p.line("  %.2f s, %.1f M steps/s, workers %d, %.2g states expected to be missed", r.Seconds, r.Rate()/1e6, r.Workers, r.Omission)
+	p.line("  %s", r.Memory.text(r.Distinct))
 	if r.Stuck > 0 || r.Stopped > 0 {
 		p.line("  without a step: %s stuck, %s at a bound", thousands(r.Stuck), thousands(r.Stopped))
 	}
