@@ -9,8 +9,8 @@ import (
 // has an image for each permutation.
 const (
 	maxExchanged = 6
-	maxMoved   = 12
-	maxOrder   = 1440
+	maxMoved     = 12
+	maxOrder     = 1440
 )
 
 // symmetry is a group of permutations: the product of all permutations of each
