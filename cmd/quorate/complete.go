@@ -44,7 +44,7 @@ func completeMutations(*cobra.Command, []string, string) ([]string, cobra.ShellC
 	for i := range spec.Mutations {
 		list = append(list, spec.Mutations[i].ID+"\t"+spec.Mutations[i].Title)
 	}
-	return append(list, "vote-twice\tof examples/elect"), cobra.ShellCompDirectiveNoFileComp
+	return append(list, "vote-twice\tof examples/elect", "no-fencing\tof examples/lease"), cobra.ShellCompDirectiveNoFileComp
 }
 
 func completeGuards(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -15,6 +15,7 @@ const (
 	moduleElection = "election"
 	moduleElect    = "examples/elect"
 	moduleTwophase = "examples/twophase"
+	moduleLease    = "examples/lease"
 )
 
 // kraftModels are the models of the KRaft specification.

@@ -247,8 +247,10 @@ func (t *modelTable) base(texts map[string]string) (*entry, error) {
 		return families[0], nil
 	case moduleTwophase:
 		return families[1], nil
+	case moduleLease:
+		return lookUp("lease")
 	}
-	return nil, fmt.Errorf("%s: %w", t.at(keyModule), unknown("module", texts[keyModule], []string{moduleElection, moduleElect, moduleTwophase}))
+	return nil, fmt.Errorf("%s: %w", t.at(keyModule), unknown("module", texts[keyModule], []string{moduleElection, moduleElect, moduleTwophase, moduleLease}))
 }
 
 // settings are the keys of a table that set constants.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/checker/examples/elect"
+	"github.com/quorate/quorate/checker/examples/lease"
 	"github.com/quorate/quorate/checker/examples/twophase"
 	"github.com/quorate/quorate/spec"
 )
@@ -80,6 +81,7 @@ var registry = slices.Concat(
 	kraftModels(),
 	electModels(),
 	twophaseModels(),
+	[]entry{*leaseEntry("lease", "a lock with leases and fencing tokens, the example of docs/checker.md", 2, 3)},
 )
 
 // families are specifications of which -set makes a model of any size.
@@ -150,6 +152,34 @@ func twophaseEntry(name, doc string, managers int) *entry {
 		managers := managers
 		err := setNumbers(list, numbers(&managers))
 		return twophaseEntry(fmt.Sprintf("2pc%d", managers), fmt.Sprintf("two-phase commit, %d resource managers", managers), managers), err
+	}
+	return e
+}
+
+func leaseEntry(name, doc string, clients, tokens int) *entry {
+	e := &entry{Name: name, Module: moduleLease, Doc: doc, Catches: []string{"no-fencing"}}
+	e.New = func(v Variant) (checker.Runnable, error) {
+		m, err := lease.New(clients, tokens)
+		if err != nil {
+			return nil, err
+		}
+		switch v {
+		case Variant{}:
+		case Variant{Mutation: "no-fencing"}:
+			m.NoFencing = true
+		default:
+			return nil, errNoVariant
+		}
+		return checker.Erase(m), nil
+	}
+	numbers := func(clients, tokens *int) []number {
+		return []number{{"clients", 1, lease.MaxClients, clients}, {"tokens", 1, lease.MaxTokens, tokens}}
+	}
+	e.Constants = func() [][3]string { return constantsOf(numbers(&clients, &tokens)) }
+	e.With = func(list []setting) (*entry, error) {
+		clients, tokens := clients, tokens
+		err := setNumbers(list, numbers(&clients, &tokens))
+		return leaseEntry(fmt.Sprintf("lease%d_%d", clients, tokens), doc, clients, tokens), err
 	}
 	return e
 }
