@@ -224,6 +224,7 @@ type entry[S any] struct {
 	// expanded says that what lies above are its successors: the entry is part of
 	// the behaviour that is being followed.
 	expanded bool
+	lot      float32 // of a swarm: its place among its siblings
 }
 
 const segmentLen = 1 << 10

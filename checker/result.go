@@ -22,7 +22,7 @@ const (
 // ExitCode is what a command that did the run returns: 0, 1 or 3.
 func (s Status) ExitCode() int {
 	switch s {
-	case Holds, Found:
+	case Holds, Found, NoViolation:
 		return 0
 	case Limit:
 		return 3

@@ -10,6 +10,7 @@ type Runnable interface {
 	Find(predicate string, opt Options) (*Result, error)
 	Graph(limit int) (*StateGraph, error)
 	Replay(ctx context.Context, f *ITF, limit int) (*Replayed, error)
+	Simulate(opt SimulateOptions) (*Simulation, error)
 }
 
 // Erase makes a Runnable of a specification.
@@ -27,3 +28,4 @@ func (e erased[S]) Graph(limit int) (*StateGraph, error) { return Graph(e.spec, 
 func (e erased[S]) Replay(ctx context.Context, f *ITF, limit int) (*Replayed, error) {
 	return Replay(ctx, e.spec, f, limit)
 }
+func (e erased[S]) Simulate(opt SimulateOptions) (*Simulation, error) { return Simulate(e.spec, opt) }

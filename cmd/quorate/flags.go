@@ -16,7 +16,7 @@ type runFlags struct {
 	maxStates uint64
 	maxDepth  int
 	exact     bool
-	progress  bool
+	progress  progressFlag
 	json      bool
 	output    output
 	store     storeFlags
@@ -32,7 +32,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.Uint64Var(&f.maxStates, "max-states", 0, "stop after so many distinct states, with exit code 3")
 	flags.IntVar(&f.maxDepth, "max-depth", 0, "stop after so many levels, with exit code 3")
 	flags.BoolVar(&f.exact, "exact", false, "compare whole states, not fingerprints")
-	flags.BoolVar(&f.progress, "progress", false, "report progress every second on standard error")
+	f.progress.register(cmd)
 	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each model: as -format json")
 	f.output.register(cmd)
 	f.store.register(cmd)
@@ -88,14 +88,9 @@ func (f *runFlags) check() error {
 }
 
 func (f *runFlags) options(cmd *cobra.Command) checker.Options {
-	o := checker.Options{
-		Context: cmd.Context(), Workers: f.workers, MaxDistinct: f.maxStates, MaxDepth: f.maxDepth,
-		Exact: f.exact,
-	}
+	o := f.progress.options(cmd)
+	o.Context, o.Workers, o.MaxDistinct, o.MaxDepth, o.Exact = cmd.Context(), f.workers, f.maxStates, f.maxDepth, f.exact
 	f.store.set(&o)
-	if f.progress {
-		o.Progress = cmd.ErrOrStderr()
-	}
 	return o
 }
 

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/checker"
+)
+
+// progressFlag says whether a run tells how far it is. On a terminal it does if it
+// takes long, elsewhere only if it is asked to.
+type progressFlag struct{ on bool }
+
+func (p *progressFlag) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&p.on, "progress", false, "report progress every second on standard error (default: on a terminal, after some seconds)")
+}
+
+// options has the fields of Options that concern progress.
+func (p *progressFlag) options(cmd *cobra.Command) checker.Options {
+	const long = 3 * time.Second
+	w := cmd.ErrOrStderr()
+	terminal := isTerminal(w)
+	switch {
+	case cmd.Flags().Changed("progress") && !p.on, !p.on && !terminal:
+		return checker.Options{}
+	case p.on:
+		return checker.Options{Progress: w, ProgressInPlace: terminal}
+	default:
+		return checker.Options{Progress: w, ProgressInPlace: true, ProgressAfter: long}
+	}
+}
+
+// isTerminal says that somebody may be watching.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+}
