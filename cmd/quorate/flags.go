@@ -47,7 +47,7 @@ func (f *runFlags) registerLimits(cmd *cobra.Command) {
 	flags.IntVar(&f.workers, "workers", 0, "goroutines that expand states (default: one for each core)")
 	flags.Uint64Var(&f.maxStates, "max-states", 0, "stop after so many distinct states, with exit code 3")
 	flags.IntVar(&f.maxDepth, "max-depth", 0, "stop after so many levels, with exit code 3")
-	flags.BoolVar(&f.progress, "progress", false, "report progress every second on standard error")
+	f.progress.register(cmd)
 	flags.BoolVar(&f.json, "json", false, "write JSON")
 	f.profile.register(cmd)
 }
