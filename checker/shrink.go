@@ -152,16 +152,16 @@ func (z *shrinker[S]) around(edges []uint32) []uint32 {
 	return found
 }
 
-// label names a step so that it can be found again from another state.
-type label struct {
+// stepLabel names a step so that it can be found again from another state.
+type stepLabel struct {
 	process  int
 	instance Instance
 	message  string
 	inner    string
 }
 
-func labelOf[S any](c *successor[S]) label {
-	l := label{process: c.process, instance: c.instance, message: c.detail.message}
+func labelOf[S any](c *successor[S]) stepLabel {
+	l := stepLabel{process: c.process, instance: c.instance, message: c.detail.message}
 	for _, in := range c.detail.inner {
 		l.inner += fmt.Sprint(in.Process, in.Instance, in.Message, in.Lost, ";")
 	}
@@ -180,7 +180,7 @@ func (z *shrinker[S]) drop(edges []uint32) ([]uint32, error) {
 		shorter := false
 		for from := 0; from < len(labels) && z.steps > 0; {
 			to := min(from+size, len(labels))
-			rest := append(append([]label{}, labels[:from]...), labels[to:]...)
+			rest := append(append([]stepLabel{}, labels[:from]...), labels[to:]...)
 			taken, after := z.replay(first, rest)
 			if after == nil || len(taken) >= len(labels) {
 				from = to
@@ -195,12 +195,12 @@ func (z *shrinker[S]) drop(edges []uint32) ([]uint32, error) {
 	return edges, nil
 }
 
-func (z *shrinker[S]) labels(edges []uint32) ([]label, error) {
+func (z *shrinker[S]) labels(edges []uint32) ([]stepLabel, error) {
 	path, err := z.along(edges)
 	if err != nil {
 		return nil, err
 	}
-	var labels []label
+	var labels []stepLabel
 	for i, e := range edges[1:] {
 		z.successors(&path[i].state, func(c *successor[S]) {
 			if c.edge == e {
@@ -217,14 +217,14 @@ func (z *shrinker[S]) successors(s *S, see func(*successor[S])) {
 
 // replay takes those of the steps that are enabled, and returns them and the
 // behaviour up to where it violates; nil if it does not.
-func (z *shrinker[S]) replay(first uint32, labels []label) ([]label, []uint32) {
+func (z *shrinker[S]) replay(first uint32, labels []stepLabel) ([]stepLabel, []uint32) {
 	z.w.begin()
 	k, err := z.kid(first)
 	if err != nil {
 		return nil, nil
 	}
 	state, edges := k.state, []uint32{first}
-	var taken []label
+	var taken []stepLabel
 	for _, want := range labels {
 		found := false
 		var to kid[S]
