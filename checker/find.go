@@ -4,29 +4,48 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
 )
 
-// Find looks for a state that satisfies a predicate and returns a shortest way
-// to it, as Result.Witness. The predicate is in the language of expr-lang.org,
-// over the names that the specification's Environment gives; an unknown name is
-// an error. Status is Found, Absent or Limit; properties are not judged.
-func Find[S any](spec Spec[S], predicate string, opt Options) (*Result, error) {
+// Find answers a question with a shortest behaviour, as Result.Witness: a way to a
+// state that satisfies a predicate, or a behaviour in which predicates hold one after
+// another. Status is Found, Absent or Limit; properties are not judged.
+//
+// Predicates are in the language of expr-lang.org, over the names that the
+// specification's Environment gives, and those of the step that led to a state:
+// action, process, was (the names of the state before), changed("A.role"). An unknown
+// name is an error. About the order in which things happen speak
+//
+//	P then Q while R    P, at a later state Q, and in all states between them R
+//	eventually P        P now or later
+//	always P, never P   P in this and all later states of the behaviour; in none
+//	P until Q           Q now or later, and P in all states before
+//	P before Q          P now or later, and up to then not Q
+//	P since Q           Q now or later, and from the next state on, to the end, P
+//	next P, finally P   P in the next state; in the last
+//
+// and, or, not and parentheses join them; then binds loosest, after it until, before
+// and since. A question is asked of a behaviour as a whole, from its first state on,
+// but that a predicate alone may hold anywhere. The behaviour is finite: "always P"
+// says nothing of what could follow its last state.
+func Find[S any](spec Spec[S], text string, opt Options) (*Result, error) {
 	env, ok := spec.(Environment[S])
 	if !ok {
 		return nil, fmt.Errorf("%s gives no names for predicates", spec.Info().Name)
 	}
-	program, err := compile(spec, env, predicate)
+	q, only, err := inquire(spec, env, text)
 	if err != nil {
 		return nil, err
 	}
+	if only == nil {
+		return q.find(opt)
+	}
 	machines := sync.Pool{New: func() any { return new(vm.VM) }}
-	return explore(spec, opt, func(s *S) Props {
+	r, err := explore(spec, opt, func(s *S) Props {
 		machine := machines.Get().(*vm.VM)
 		defer machines.Put(machine)
-		out, err := machine.Run(program, env.Env(s))
+		out, err := machine.Run(only.program, env.Env(s))
 		if err != nil {
 			panic(&predicateError{err})
 		}
@@ -35,6 +54,34 @@ func Find[S any](spec Spec[S], predicate string, opt Options) (*Result, error) {
 		}
 		return 0
 	})
+	if r != nil {
+		r.Question = text
+	}
+	return r, err
+}
+
+// find searches the behaviours that may still answer.
+func (q *inquiry[S]) find(opt Options) (*Result, error) {
+	if opt.Projected {
+		return nil, fmt.Errorf("states are not counted without budgets where the question is about time")
+	}
+	m := q.automaton
+	r, err := explore[asked[S]](newAsking(q), opt, func(s *asked[S]) Props {
+		if m.accepts(uint32(s.Q)) {
+			return 1
+		}
+		return 0
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Question = q.text
+	// That no way on answers is no deadlock.
+	r.Stuck, r.Stopped = 0, 0
+	for i := range r.Witness {
+		r.Witness[i].State = r.Witness[i].State.(asked[S]).S
+	}
+	return r, nil
 }
 
 // predicateError is a predicate that has no value in some state: a mistake of who
@@ -44,21 +91,6 @@ type predicateError struct{ cause error }
 func (e *predicateError) Error() string { return fmt.Sprintf("predicate: %v", e.cause) }
 
 func (e *predicateError) Unwrap() error { return e.cause }
-
-// compile checks the predicate against the names of an initial state.
-func compile[S any](spec Spec[S], env Environment[S], predicate string) (*vm.Program, error) {
-	var names types.Map
-	spec.Init(newCollector(func(c successor[S]) {
-		if names == nil {
-			names = typesOf(env.Env(c.state))
-		}
-	}))
-	program, err := expr.Compile(predicate, expr.Env(names), expr.AsBool())
-	if err != nil {
-		return nil, fmt.Errorf("predicate: %w", err)
-	}
-	return program, nil
-}
 
 // typesOf makes unknown names an error at every depth, not only at the top.
 func typesOf(env map[string]any) types.Map {

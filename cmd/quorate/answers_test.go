@@ -25,6 +25,12 @@ func TestNoWrongAnswers(t *testing.T) {
 		{"find -model commit any(replicas,.rol==\"Leader\")", exitUsage, "no field rol"},
 		{"find -model commit any(replicas,.role==3)", exitUsage, "mismatched types"},
 		{"find -model commit replicas[9].epoch>0", exitUsage, "out of range"},
+		{"find -model commit eventually(replicas[9].epoch>0)", exitUsage, "out of range"},
+		{"find -model commit exposed==1||eventually(exposd==2)", exitUsage, "unknown name exposd (column 24)"},
+		{"find -model commit eventually(changed(\"rolle\"))", exitUsage, "has a field \"rolle\"; there are"},
+		{"find -model commit never(exposed==1)&&finally(chosen==1)", exitHolds, "HandleFetchRequest"},
+		{"find -model commit exposed==1&&next(chosen==0)&&eventually(exposed==0)", exitViolated, "absent"},
+		{"find -model commit -max-depth 3 finally(chosen==1)", exitLimit, "limit"},
 		{"graph -model truncation -max-states 0", exitUsage, "-max-states 0"},
 		{"history check -register-ops -1 .", exitUsage, "cannot be negative"},
 	} {
