@@ -145,6 +145,9 @@ func (p *printer) whole(fields []Field) {
 
 func (p *printer) counts(r *Result) {
 	p.line("  %s distinct states, %s steps, depth %d, widest level %s", thousands(r.Distinct), thousands(r.Generated), r.Depth, thousands(r.Widest))
+	if r.Symmetry > 0 {
+		p.line("  up to symmetry, %s renamings: they stand for %s states", thousands(uint64(r.Symmetry)), thousands(r.Unreduced))
+	}
 	if r.Projected > 0 {
 		p.line("  %s distinct states without budgets", thousands(r.Projected))
 	}

@@ -46,8 +46,8 @@ other tools (-format itf, Apalache's format). Several models end with a table;
 				return fmt.Errorf("-model wants the name of a model")
 			}
 			whole := !models.named() && len(models.set) == 0 && f.variant() == (Variant{}) && f.output.format == formatText
-			if whole && (len(c.properties) > 0 || c.keepGoing || c.projected) {
-				return fmt.Errorf("-property, -keep-going and -projected go with -model (or -model all)")
+			if whole && (len(c.properties) > 0 || c.keepGoing || c.projected || f.symmetry) {
+				return fmt.Errorf("-property, -keep-going, -projected and -symmetry go with -model (or -model all)")
 			}
 			if whole {
 				return f.profiled(func() error { return runSuite(cmd, &f, c.deep) })
@@ -197,7 +197,11 @@ func (e *entry) pinned(r *checker.Result, code verdict, note string) (verdict, s
 	if p == nil || r.Status != checker.Holds {
 		return code, note
 	}
-	if p.Distinct != 0 && r.Distinct != p.Distinct || p.Depth != 0 && r.Depth != p.Depth {
+	distinct := r.Distinct
+	if r.Symmetry > 0 {
+		distinct = r.Unreduced
+	}
+	if p.Distinct != 0 && distinct != p.Distinct || p.Depth != 0 && r.Depth != p.Depth {
 		where := "spec/pins.go"
 		if _, ok := spec.ModelNamed(e.Name); !ok {
 			where = "its file"

@@ -16,6 +16,7 @@ type runFlags struct {
 	maxStates uint64
 	maxDepth  int
 	exact     bool
+	symmetry  bool
 	progress  progressFlag
 	json      bool
 	output    output
@@ -32,6 +33,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.Uint64Var(&f.maxStates, "max-states", 0, "stop after so many distinct states, with exit code 3")
 	flags.IntVar(&f.maxDepth, "max-depth", 0, "stop after so many levels, with exit code 3")
 	flags.BoolVar(&f.exact, "exact", false, "compare whole states, not fingerprints")
+	flags.BoolVar(&f.symmetry, "symmetry", false, "explore one of the states that differ only in the names of interchangeable processes")
 	f.progress.register(cmd)
 	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each model: as -format json")
 	f.output.register(cmd)
@@ -90,6 +92,7 @@ func (f *runFlags) check() error {
 func (f *runFlags) options(cmd *cobra.Command) checker.Options {
 	o := f.progress.options(cmd)
 	o.Context, o.Workers, o.MaxDistinct, o.MaxDepth, o.Exact = cmd.Context(), f.workers, f.maxStates, f.maxDepth, f.exact
+	o.Symmetry = f.symmetry
 	f.store.set(&o)
 	return o
 }

@@ -129,8 +129,10 @@ func electEntry(name, doc string, servers, terms int, catches ...string) *entry 
 func twophaseModels() []entry {
 	return []entry{
 		*twophaseEntry("2pc3", "two-phase commit, 3 resource managers", 3),
+		*twophaseEntry("2pc5", "two-phase commit, 5 resource managers", 5),
 		*twophaseEntry("2pc7", "two-phase commit, 7 resource managers", 7),
 		*twophaseEntry("2pc9", "two-phase commit, 9 resource managers", 9),
+		*twophaseEntry("2pc10", "two-phase commit, 10 resource managers: for -symmetry", 10),
 	}
 }
 

@@ -50,6 +50,11 @@ func runSuite(cmd *cobra.Command, f *runFlags, deep bool) error {
 		return err
 	}
 	if !s.limited {
+		if err := s.symmetry(); err != nil {
+			return err
+		}
+	}
+	if !s.limited {
 		if err := s.deletions(); err != nil {
 			return err
 		}
