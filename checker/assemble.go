@@ -17,6 +17,7 @@ func (s *search[S]) result() (*Result, error) {
 	for i, name := range s.info.Actions {
 		fired[i].Name = name
 	}
+	r.Distinct = s.others.used()
 	for _, w := range s.workers {
 		r.Distinct += w.log.used
 		r.Generated += w.generated

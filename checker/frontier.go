@@ -12,6 +12,8 @@ type chunk struct {
 	data []byte
 	file *spillFile // nil: data has the bytes
 	part piece      // of the file
+	// place is where the archive has the first state, in an exact search.
+	place uint64
 }
 
 const (

@@ -56,6 +56,19 @@ type Options struct {
 	// state, on disk. With Mem it is always there.
 	ParentsOnDisk bool
 
+	// Checkpoint is a directory to which the search writes, between two levels and
+	// when CheckpointEvery has passed (0: after each level), all that it needs to go
+	// on later. One whole checkpoint is always there.
+	Checkpoint      string
+	CheckpointEvery time.Duration
+	// Resume is a directory with a checkpoint to go on from, with any number of
+	// workers. The specification and the options that decide what is counted must be
+	// the same.
+	Resume string
+	// Variant names what the specification does not say of itself, such as a mutation,
+	// so that no checkpoint of another one is resumed.
+	Variant string
+
 	openFile  func(path string) (*os.File, error) // for tests: makes the files
 	tableBits uint                                // of the first table; small ones in tests, so that they grow
 }

@@ -40,7 +40,12 @@ type search[S any] struct {
 	finger     Fingerprinter[S]
 	archive    *archive // nil: only fingerprints are kept
 	chunks     *chunkPool
-	disk       *disk // nil: everything is in memory
+	spec       Spec[S]
+	others     logs      // of workers of the run that was resumed, beyond those of this
+	before     uint64    // states in them
+	number     int       // of the last checkpoint
+	saved      time.Time // when that was
+	disk       *disk     // nil: everything is in memory
 	dir        *workDir
 	memory     Memory
 	mostPacked int
@@ -98,6 +103,38 @@ func explore[S any](spec Spec[S], opt Options, goal func(*S) Props) (result *Res
 	unhook := context.AfterFunc(s.ended, func() { s.halt.Store(true) })
 	defer unhook()
 
+	if opt.Resume != "" {
+		err = s.resume()
+	} else {
+		err = s.begin()
+	}
+	if err != nil {
+		return nil, err
+	}
+	more := true
+	if opt.Resume == "" {
+		if more, err = s.nextLevel(); err != nil {
+			return nil, err
+		}
+	}
+	for more {
+		if err := s.expandLevel(); err != nil {
+			return nil, err
+		}
+		if more, err = s.nextLevel(); err != nil {
+			return nil, err
+		}
+		if more {
+			if err := s.checkpoint(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s.result()
+}
+
+// begin makes the initial states the first level.
+func (s *search[S]) begin() error {
 	w := s.workers[0]
 	w.sink.parent = initial
 	w.spec.Init(w.sink)
@@ -105,24 +142,13 @@ func explore[S any](spec Spec[S], opt Options, goal func(*S) Props) (result *Res
 	w.drain()
 	clear(w.sink.fired[:])
 	if err := s.settleLevel(); err != nil {
-		return nil, err
+		return err
 	}
 	s.initial = w.log.used
 	if s.initial == 0 {
-		return nil, fmt.Errorf("%s has no initial state", s.info.Name)
+		return fmt.Errorf("%s has no initial state", s.info.Name)
 	}
-	for {
-		more, err := s.nextLevel()
-		if err != nil {
-			return nil, err
-		}
-		if !more {
-			return s.result()
-		}
-		if err := s.expandLevel(); err != nil {
-			return nil, err
-		}
-	}
+	return nil
 }
 
 func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S], error) {
@@ -130,7 +156,7 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S
 	if err := checkInfo(info); err != nil {
 		return nil, err
 	}
-	s := &search[S]{info: info, opt: opt, goal: goal, began: time.Now(), ended: opt.context()}
+	s := &search[S]{info: info, opt: opt, goal: goal, began: time.Now(), ended: opt.context(), spec: spec}
 	var err error
 	if s.selected, err = opt.selected(info); err != nil {
 		return nil, err
@@ -152,6 +178,10 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S
 	if err := opt.checkDisk(); err != nil {
 		return nil, err
 	}
+	if err := s.checkCheckpoint(); err != nil {
+		return nil, err
+	}
+	s.saved = s.began
 	projector, _ := spec.(Projector[S])
 	if opt.Projected && projector == nil {
 		return nil, fmt.Errorf("%s cannot leave budgets out of a fingerprint", info.Name)
@@ -210,6 +240,9 @@ func (s *search[S]) free() {
 	if s.seenToo != nil {
 		s.seenToo.free()
 	}
+	for _, l := range s.others {
+		l.free()
+	}
 	for _, w := range s.workers {
 		w.log.free()
 	}
@@ -223,7 +256,7 @@ func (s *search[S]) free() {
 // nextLevel collects what the workers found, and says whether to expand it.
 func (s *search[S]) nextLevel() (bool, error) {
 	s.level = s.level[:0]
-	width, distinct := uint64(0), uint64(0)
+	width, distinct := uint64(0), s.others.used()
 	for _, w := range s.workers {
 		w.closeChunk()
 		for _, c := range w.next {
@@ -329,7 +362,7 @@ func (s *search[S]) expandSome(w *worker[S]) {
 }
 
 func (s *search[S]) distinctNow() uint64 {
-	n := uint64(0)
+	n := s.before
 	for _, w := range s.workers {
 		n += w.distinctNow.Load()
 	}
@@ -338,7 +371,7 @@ func (s *search[S]) distinctNow() uint64 {
 
 // refOf says how a state was reached.
 func (s *search[S]) refOf(o ordinal) (ref, error) {
-	return s.workers[o.worker()].log.at(o.index())
+	return s.log(o.worker()).at(o.index())
 }
 
 // engineError is a failure of the machine, or a limit of the engine, and not of

@@ -170,9 +170,9 @@ func (w *worker[S]) keep(s *S, place uint64) {
 
 // point is keep for a state that is in the archive. A chunk is a part of a page.
 func (w *worker[S]) point(place uint64) {
-	if w.cur == nil || w.cur.n == chunkStates || w.from>>pageShift != place>>pageShift {
+	if w.cur == nil || w.cur.n == chunkStates || w.cur.place>>pageShift != place>>pageShift {
 		w.openChunk()
-		w.from = place
+		w.cur.place = place
 		w.cur.data = w.run.archive.at(place)
 	}
 	w.cur.n++

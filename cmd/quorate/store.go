@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,10 @@ type storeFlags struct {
 	mem     size
 	dir     string
 	parents string
+
+	checkpoint string
+	every      time.Duration
+	resume     string
 }
 
 func (f *storeFlags) register(cmd *cobra.Command) {
@@ -23,6 +28,9 @@ func (f *storeFlags) register(cmd *cobra.Command) {
 	flags.Var(&f.mem, "mem", "memory for states, as 500M or 4G; what does not fit goes to disk (default: no limit, no disk)")
 	flags.StringVar(&f.dir, "dir", "", "directory for what goes to disk (default: that for temporary files)")
 	flags.StringVar(&f.parents, "parents", "", "where to keep what counterexamples are rebuilt from: memory or disk (default: memory, with -mem disk)")
+	flags.StringVar(&f.checkpoint, "checkpoint", "", "directory to write checkpoints to, from which -resume goes on, also after kill -9")
+	flags.DurationVar(&f.every, "checkpoint-every", 10*time.Minute, "time between checkpoints, which are written between two levels")
+	flags.StringVar(&f.resume, "resume", "", "directory with a checkpoint to go on from, with any number of workers")
 }
 
 func (f *storeFlags) check() error {
@@ -32,11 +40,15 @@ func (f *storeFlags) check() error {
 	case f.parents == "memory" && f.mem > 0:
 		return fmt.Errorf("-parents memory: with -mem they are on disk")
 	}
+	if f.every < 0 {
+		return fmt.Errorf("-checkpoint-every %s: want a time from 0s, which is after each level", f.every)
+	}
 	return nil
 }
 
 func (f *storeFlags) set(o *checker.Options) {
 	o.Mem, o.Dir, o.ParentsOnDisk = uint64(f.mem), f.dir, f.parents == "disk"
+	o.Checkpoint, o.CheckpointEvery, o.Resume = f.checkpoint, f.every, f.resume
 }
 
 // size is a number of bytes, as 4096, 64K, 500M or 4G.

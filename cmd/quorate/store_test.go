@@ -27,5 +27,6 @@ func TestSizes(t *testing.T) {
 func TestStoreFlags(t *testing.T) {
 	assert.Error(t, (&storeFlags{parents: "tape"}).check())
 	assert.Error(t, (&storeFlags{parents: "memory", mem: 1}).check())
+	assert.Error(t, (&storeFlags{every: -1}).check())
 	assert.NoError(t, (&storeFlags{parents: "disk", mem: 1}).check())
 }
