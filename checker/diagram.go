@@ -83,3 +83,22 @@ func WritePage(w io.Writer, title string, list []Behaviour) error {
 	}
 	return diagramTemplates.ExecuteTemplate(w, "diagram.html.tmpl", page)
 }
+
+// Behaviours has the behaviour that only one side has, for each side that has one, to
+// be drawn. The processes are those of A and of B.
+func (c *Comparison) Behaviours(a, b []string) []Behaviour {
+	var list []Behaviour
+	add := func(d *Divergence, has, lacks string, processes []string) {
+		if d == nil {
+			return
+		}
+		list = append(list, Behaviour{
+			Title:  fmt.Sprintf("%s has what %s has not, %s", has, lacks, stepsText(len(d.Trace)-1)),
+			Legend: c.Legend, Processes: processes, Trace: d.Trace, Bad: true,
+			Verdict: []string{"the last step is not one of " + lacks},
+		})
+	}
+	add(c.OnlyA, c.A, c.B, a)
+	add(c.OnlyB, c.B, c.A, b)
+	return list
+}

@@ -33,7 +33,7 @@ A side is a model and what is changed in it, joined by +:
   mutation=ID                  a mutation of the protocol: quorate bugs
   drop=Action.Guard            without a guard
   on=A,B                       only these replicas run what the two above change
-  NAME=VALUE                   a constant: quorate models -constants election
+  NAME=VALUE                   a constant: quorate models election
 
 Where both sides begin in the same state, whole states and steps are compared: a bound
 or a budget of one side counts as a difference. Where they do not (Pre-Vote on one
@@ -46,7 +46,7 @@ sets of states, which may need much memory. Without -fields it looks at
 Exits with 0 if the behaviours are the same, 1 if they differ, 3 if a limit was
 reached before that could be said.`,
 		Example: `  quorate diff -model four base drop=BecomeLeader.HasMajority
-  quorate diff -model figure8 base mutation=KAFKA-12619
+  quorate diff -model figure8 base mutation=KAFKA-12619 -format html -o difference.html
   quorate diff -model vote-restart base mutation=vote-forgotten+on=B
   quorate diff -model commit records=1 records=2 -count
   quorate diff -model upgrade pre-vote=none pre-vote=all -fields epoch,leader,voted
@@ -58,9 +58,6 @@ reached before that could be said.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.output.format = formatText; f.json {
-				f.output.format = formatJSON
-			}
 			if err := f.check(); err != nil {
 				return err
 			}
@@ -91,12 +88,19 @@ reached before that could be said.`,
 				if err != nil {
 					return err
 				}
-				if f.json {
+				if f.output.draws() {
+					f.output.behaviours = c.Behaviours(sides[0].Info().Processes, sides[1].Info().Processes)
+				}
+				switch {
+				case f.json:
 					err = json.NewEncoder(cmd.OutOrStdout()).Encode(c)
-				} else {
+				case !f.output.quiet():
 					err = c.WriteText(cmd.OutOrStdout())
 				}
 				if err != nil {
+					return err
+				}
+				if err := f.output.finish(cmd); err != nil {
 					return err
 				}
 				if code := c.ExitCode(); code != exitHolds {
@@ -112,6 +116,7 @@ reached before that could be said.`,
 	flags.BoolVar(&opt.First, "first", false, "stop at the first difference, whichever side it is on")
 	flags.BoolVar(&opt.Count, "count", false, "explore both sides to the end and count what states they have in common")
 	f.registerLimits(cmd)
+	f.output.register(cmd)
 	models.registerOne(cmd)
 	return cmd
 }
