@@ -7,7 +7,8 @@ import "context"
 type Runnable interface {
 	Info() *Info
 	Run(opt Options) (*Result, error)
-	Find(predicate string, opt Options) (*Result, error)
+	Find(question string, opt Options) (*Result, error)
+	Why(action, at string, opt Options) (*WhyResult, error)
 	Graph(limit int) (*StateGraph, error)
 	Replay(ctx context.Context, f *ITF, limit int) (*Replayed, error)
 	Simulate(opt SimulateOptions) (*Simulation, error)
@@ -22,6 +23,9 @@ func (e erased[S]) Info() *Info                      { return e.spec.Info() }
 func (e erased[S]) Run(opt Options) (*Result, error) { return Run(e.spec, opt) }
 func (e erased[S]) Find(predicate string, opt Options) (*Result, error) {
 	return Find(e.spec, predicate, opt)
+}
+func (e erased[S]) Why(action, at string, opt Options) (*WhyResult, error) {
+	return Why(e.spec, action, at, opt)
 }
 func (e erased[S]) Graph(limit int) (*StateGraph, error) { return Graph(e.spec, limit) }
 

@@ -24,6 +24,7 @@ var commands = []struct {
 	{groupModels, newCheck},
 	{groupModels, newFind},
 	{groupModels, newDiff},
+	{groupModels, newWhy},
 	{groupModels, newSimulate},
 	{groupModels, newGraph},
 	{groupModels, newReplay},
