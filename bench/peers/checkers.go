@@ -16,6 +16,8 @@ import (
 type outcome struct {
 	distinct, steps uint64
 	run             peer.Run
+	// within is how far steps may be off: Spin prints eight digits.
+	within uint64
 }
 
 // contender is a model checker in one setting.
@@ -57,7 +59,7 @@ func ours(command string, workers int) contender {
 			if err != nil {
 				return nil, err
 			}
-			return &outcome{r.Distinct, r.Generated, r.Run}, nil
+			return &outcome{distinct: r.Distinct, steps: r.Generated, run: r.Run}, nil
 		},
 	}
 }
@@ -88,8 +90,8 @@ func spin(name string, defines ...string) contender {
 }
 
 var (
-	spinStates = regexp.MustCompile(`(?m)^\s*(\d+) states, stored`)
-	spinSteps  = regexp.MustCompile(`(?m)^\s*(\d+) transitions `)
+	spinStates = regexp.MustCompile(`(?m)^\s*([\d.e+]+) states, stored`)
+	spinSteps  = regexp.MustCompile(`(?m)^\s*([\d.e+]+) transitions `)
 )
 
 func parseSpin(r *peer.Run) (*outcome, error) {
@@ -101,7 +103,18 @@ func parseSpin(r *peer.Run) (*outcome, error) {
 		strings.Contains(r.Output, "Search not completed"):
 		return nil, fmt.Errorf("spin did not search everything:\n%s", r.Tail(30))
 	}
-	o := &outcome{distinct: number(states[1]), steps: number(steps[1]) - 1, run: *r}
+	n, err := strconv.ParseFloat(steps[1], 64)
+	if err != nil {
+		return nil, fmt.Errorf("spin: %q transitions: %w", steps[1], err)
+	}
+	distinct, err := strconv.ParseFloat(states[1], 64)
+	if err != nil {
+		return nil, fmt.Errorf("spin: %q states: %w", states[1], err)
+	}
+	o := &outcome{distinct: uint64(distinct), steps: uint64(n) - 1, run: *r}
+	for most := 1e8; n >= most; most *= 10 {
+		o.within = max(1, o.within) * 10
+	}
 	return o, nil
 }
 
@@ -155,7 +168,7 @@ func tlcChecker(t peer.TLC) contender {
 			if err != nil {
 				return nil, err
 			}
-			return &outcome{r.Distinct, r.Generated - 1, r.Run}, nil
+			return &outcome{distinct: r.Distinct, steps: r.Generated - 1, run: r.Run}, nil
 		},
 	}
 }

@@ -23,6 +23,12 @@ func TestParseSpin(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 296448, o.distinct)
 	assert.EqualValues(t, 2744705, o.steps, "the initial state is no step")
+	assert.Zero(t, o.within)
+	o, err = parseSpin(&peer.Run{Output: "errors: 0\n 10340352 states, stored\n1.235584e+08 transitions (= stored+matched)\n"})
+	require.NoError(t, err)
+	assert.EqualValues(t, 10340352, o.distinct)
+	assert.EqualValues(t, 10, o.within, "the ninth digit is not printed")
+	assert.InDelta(t, 123_558_401, float64(o.steps), 10)
 	for _, bad := range []string{
 		"pan: reached -DMEMLIM bound\n",
 		"error: max search depth too small\n" + spinEnd,
@@ -88,4 +94,6 @@ func TestReport(t *testing.T) {
 	assert.True(t, report(m, rows))
 	rows[0].outcomes[0].steps = 7
 	assert.False(t, report(m, rows))
+	rows[0].outcomes[0].within = 1
+	assert.True(t, report(m, rows))
 }
