@@ -66,6 +66,7 @@ func NewSystem(m *Model, v Variant) *System {
 	s.ctx = Ctx{Rules: s.changed, Voters: m.voters(), Old: m.old(), Trial: &s.trial}
 	s.info = &checker.Info{
 		Name:        m.Name,
+		Constants:   []checker.Constant{{Name: "model", Value: m.Constants()}},
 		Properties:  Properties,
 		Bounds:      []string{"epochs", "who may stand"},
 		MaxInFlight: m.InFlight,
