@@ -109,6 +109,8 @@ func (l *liveRun[S]) refuse(opt *Options) error {
 	switch {
 	case opt.MaxDistinct > 0 || opt.MaxDepth > 0:
 		return fail("a limit on states or depth leaves the state graph incomplete, so nothing follows for endless behaviours")
+	case opt.Symmetry:
+		return fail("under symmetry a cycle of orbits need not be one of states, and fairness is of single processes")
 	case opt.Projected:
 		return fail("states that differ only in budgets are not the same where behaviours are endless")
 	case len(l.live.Atoms) > 64:

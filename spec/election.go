@@ -152,7 +152,7 @@ func BecomeLeader(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 // a read is under way, to confirm that it still does. KIP-595 "BeginQuorumEpoch".
 func SendBeginQuorumEpoch(c *Ctx, r *Replica, a Args, out *Outbox) bool {
 	if !c.Require(IsLeader, r.Role == Leader) ||
-		!c.Require(ToOtherVoter, c.Rules.MayAnnounce(c, r, a.Dst)) {
+		!c.Require(ToOtherVoter, a.Dst != r.ID && c.voters(r).Has(a.Dst)) {
 		return false
 	}
 	m := request(r, BeginQuorumEpoch, a.Dst)

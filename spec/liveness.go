@@ -36,16 +36,23 @@ import "github.com/quorate/quorate/checker"
 // writes are flushed at once unless the model says otherwise.
 type LiveModel struct {
 	Model
-	// Prefix is the highest epoch in which anybody may stand.
+	// Prefix is the highest epoch in which anybody may stand; Stand has who, if not
+	// all.
 	Prefix Epoch
-	// First is who stands in the end.
+	// First is who stands in the end, and before in any epoch.
 	First ID
 	// CutOff: in the end a majority is down for good, and nobody else is assumed
 	// to be able to win.
 	CutOff bool
 	// Claims names the properties of LiveProperties that the model is for.
 	Claims []string
+	// Pin is what the clean model must give: states, those in which the assumptions
+	// may hold, and fair components.
+	Pin LivePin
 }
+
+// LivePin is the pinned result of a live model.
+type LivePin struct{ Distinct, Suffix, Fair uint64 }
 
 // LiveReplica is a replica, and what its timers depend on.
 type LiveReplica struct {
@@ -72,6 +79,7 @@ func NewLiveSystem(m *LiveModel, v Variant) *LiveSystem {
 	s := &LiveSystem{live: m, inner: NewSystem(&m.Model, v)}
 	s.info = *s.inner.info
 	s.info.Properties, s.info.Bounds = nil, nil
+	s.info.Legend = "[L1A 2Cx3] is a log: the LeaderChange record of A's epoch 1, three client records of C's epoch 2; asked is whom a nominee has asked, or a resigned leader has told"
 	for _, p := range s.info.Processes {
 		s.info.Bounds = append(s.info.Bounds, boundOf(p))
 	}
@@ -167,11 +175,12 @@ func (s *LiveSystem) free(r *LiveReplica, out *liveSteps) {
 func (s *LiveSystem) raiseEpoch(r *LiveReplica, a ActionID, out *liveSteps) {
 	n := len(out.List)
 	s.try(r, nil, a, Args{}, out)
-	most := s.live.Prefix
+	next := r.Election.Epoch + 1
+	room := next <= s.live.Prefix && s.live.mayStand(next, r.ID)
 	if r.ID == s.live.First {
-		most = s.live.Epochs
+		room = next <= s.live.Epochs
 	}
-	if len(out.List) > n && r.Election.Epoch+1 > most {
+	if len(out.List) > n && !room {
 		out.List = out.List[:n]
 		out.Stopped(checker.Bound(r.ID.index()))
 	}

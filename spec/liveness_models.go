@@ -14,6 +14,7 @@ var LiveModels = []LiveModel{
 			Voters: 3, PreVote: All(3), Epochs: 4, InFlight: 1, Immediate: allKinds, MergeFlush: true,
 		},
 		Prefix: 1, First: replicaA, Claims: preVoteClaims,
+		Pin: LivePin{Distinct: 263067, Suffix: 240087, Fair: 30},
 	},
 	{
 		Model: Model{
@@ -21,6 +22,7 @@ var LiveModels = []LiveModel{
 			Voters: 3, Epochs: 5, InFlight: 1, Immediate: allKinds, MergeFlush: true,
 		},
 		Prefix: 2, First: replicaA, Claims: claims,
+		Pin: LivePin{Distinct: 185126, Suffix: 168072, Fair: 123},
 	},
 	{
 		Model: Model{
@@ -28,6 +30,7 @@ var LiveModels = []LiveModel{
 			Voters: 3, Epochs: 5, Records: 1, InFlight: 1, Immediate: allKinds, MergeFlush: true,
 		},
 		Prefix: 1, First: replicaA, Claims: claims,
+		Pin: LivePin{Distinct: 32959, Suffix: 30621, Fair: 55},
 	},
 	{
 		Model: Model{
@@ -35,20 +38,23 @@ var LiveModels = []LiveModel{
 			Voters: 3, Epochs: 4, Crashes: 1, InFlight: 1, Immediate: allKinds,
 		},
 		Prefix: 1, First: replicaA, Claims: claims,
+		Pin: LivePin{Distinct: 63991, Suffix: 61231, Fair: 54},
 	},
 	{
 		Model: Model{
 			Name: "live-crash", Why: "a voter that crashes, and may stay down",
-			Voters: 3, Epochs: 4, PreVote: All(3), Crashes: 1, StaysDown: true, InFlight: 1, Immediate: allKinds, MergeFlush: true,
+			Voters: 3, Epochs: 4, PreVote: All(3), Stand: stand(aOrB), Crashes: 1, StaysDown: true, InFlight: 1, Immediate: allKinds, MergeFlush: true,
 		},
 		Prefix: 1, First: replicaA, Claims: preVoteClaims,
+		Pin: LivePin{Distinct: 372693, Suffix: 333858, Fair: 152},
 	},
 	{
 		Model: Model{
 			Name: "live-cut-off", Why: "two of three voters are down for good",
-			Voters: 3, Epochs: 4, PreVote: All(3), Crashes: 2, StaysDown: true, InFlight: 1, Immediate: allKinds, MergeFlush: true,
+			Voters: 3, Epochs: 4, PreVote: All(3), Stand: stand(justA), Crashes: 2, StaysDown: true, InFlight: 1, Immediate: allKinds, MergeFlush: true,
 		},
 		Prefix: 1, First: replicaA, CutOff: true, Claims: []string{"CutOffLeaderGivesUp"},
+		Pin: LivePin{Distinct: 169310, Suffix: 1830, Fair: 222},
 	},
 	{
 		Model: Model{
@@ -56,6 +62,7 @@ var LiveModels = []LiveModel{
 			Voters: 3, Observers: 1, Epochs: 5, Crashes: 1, StaysDown: true, InFlight: 1, Immediate: allKinds, MergeFlush: true,
 		},
 		Prefix: 1, First: replicaA, Claims: claims,
+		Pin: LivePin{Distinct: 284226, Suffix: 261842, Fair: 329},
 	},
 }
 

@@ -19,8 +19,6 @@ type Rules struct {
 	AnswersStale func(r *Replica, m *Msg) bool
 	// Heeds: r takes over the epoch and leader that a response names.
 	Heeds func(c *Ctx, r *Replica, m *Msg) bool
-	// MayAnnounce: a leader may tell dst that it leads.
-	MayAnnounce func(c *Ctx, r *Replica, dst ID) bool
 	// MayResign and MayLeave: a leader that nobody fetches from resigns, and one that
 	// has resigned goes on to the next epoch.
 	MayResign, MayLeave func(r *Replica) bool
@@ -75,7 +73,6 @@ func CleanRules() *Rules {
 		MayAbandon:         func(r *Replica) bool { return r.Role == Prospective },
 		AnswersStale:       func(*Replica, *Msg) bool { return true },
 		Heeds:              func(*Ctx, *Replica, *Msg) bool { return true },
-		MayAnnounce:        func(c *Ctx, r *Replica, dst ID) bool { return dst != r.ID && c.voters(r).Has(dst) },
 		MayResign:          func(r *Replica) bool { return r.Role == Leader },
 		MayLeave:           func(r *Replica) bool { return r.Role == Resigned },
 		WritesLeaderChange: func(r *Replica) bool { return !r.LeaderChangeWritten },

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -128,7 +129,14 @@ func listBugs(cmd *cobra.Command, f *runFlags, modules []string) error {
 		return err
 	}
 	if !f.json {
-		fmt.Fprintf(out, "\n%d bugs, %d caught\n", len(spec.Mutations), len(spec.Mutations)-missed)
+		fmt.Fprintf(out, "\n%d bugs, %d caught\n\n", len(spec.Mutations), len(spec.Mutations)-missed)
+	}
+	still, limited, err := liveBugs(cmd.Context(), out, f.workers, f.json)
+	if err != nil {
+		return err
+	}
+	if missed += still; missed == 0 && limited {
+		return verdict(exitLimit)
 	}
 	if missed > 0 {
 		return verdict(exitViolated)
@@ -173,6 +181,17 @@ func try(mu *spec.Mutation, opt checker.Options) (bug, *checker.Result, error) {
 }
 
 func showBug(cmd *cobra.Command, f *runFlags, id string) error {
+	if still, ok := spec.LivenessMutationNamed(id); ok {
+		if !f.output.quiet() {
+			fmt.Fprintf(cmd.OutOrStdout(), "Source: %s\n", still.Source)
+		}
+		f.mutate = id
+		err := liveSome(cmd, f, nil, []string{still.Property})
+		if v := verdict(exitHolds); errors.As(err, &v) && v == exitViolated {
+			return nil // that it is caught is what is told
+		}
+		return err
+	}
 	mu, ok := spec.MutationNamed(id)
 	if !ok {
 		_, err := kraftVariant(Variant{Mutation: id})

@@ -22,6 +22,7 @@ var commands = []struct {
 	make  func() *cobra.Command
 }{
 	{groupModels, newCheck},
+	{groupModels, newLive},
 	{groupModels, newFind},
 	{groupModels, newDiff},
 	{groupModels, newWhy},

@@ -59,6 +59,14 @@ func runSuite(cmd *cobra.Command, f *runFlags, deep bool) error {
 			return err
 		}
 	}
+	if !s.limited {
+		fmt.Fprintln(s.out)
+		fail, limited, err := liveTable(cmd.Context(), s.out, s.opt.Workers)
+		if err != nil {
+			return err
+		}
+		s.fail, s.limited = s.fail+fail, limited
+	}
 	if err := s.runs.finish(cmd); err != nil {
 		return err
 	}
