@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +23,7 @@ type ProveOptions struct {
 	Seed    uint64
 	Workers int
 	// Only, if not "", ends the run as soon as the step of that name fails, and looks
-	// for nothing else.
+	// for nothing else. How much was drawn by then depends on Workers.
 	Only string
 }
 
@@ -309,6 +310,9 @@ func (v *prover[S]) lemmas() {
 		fired := make([]uint64, len(l.Actions))
 		steps := v.result.Steps[at : at+len(l.Facts)]
 		at += len(l.Facts)
+		if only := v.opt.Only; only != "" && !slices.ContainsFunc(l.Facts, func(f Fact) bool { return f.Name == only }) {
+			continue
+		}
 		cases := uint64(0)
 		l.Cases(func(a ActionID, failed uint64, tell func() string) bool {
 			cases++
