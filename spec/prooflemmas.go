@@ -24,8 +24,12 @@ func valueLemma(name, doc string, c func(try func(holds bool, format string, a .
 	}
 }
 
-// rulesOf are the rules of a variant.
-func rulesOf(v Variant) *Ctx { return &NewSystem(&roomy, v).ctx }
+// rulesOf are the rules of a variant, and its guards.
+func rulesOf(v Variant) *Ctx {
+	sys := NewSystem(&roomy, v)
+	sys.software(&sys.ctx, replicaA)
+	return &sys.ctx
+}
 
 // majorityLemma: two majorities of one set of voters share a voter, for each size that
 // a set may have.

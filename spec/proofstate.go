@@ -30,18 +30,21 @@ type ProofState struct {
 
 // History is what the proofs add to a state, and no action sees.
 type History struct {
-	// Led has, by epoch, who ever led it; Logs the log of that leader, as long as it
-	// was when it led last; Begin where in it the epoch begins; Exposed the highest
-	// high watermark it had as leader, 0 for none.
-	Led     [proofEpochs]Set
+	// Logs has, by epoch, the log of the leader, as long as it was when it led last;
+	// Begin where in it the epoch begins; Exposed the highest high watermark it had as
+	// leader, 0 for none.
 	Logs    [proofEpochs]Log
 	Begin   [proofEpochs]Offset
 	Exposed [proofEpochs]Offset
-	// Gave has for whom the file of a replica had a vote in an epoch, ever.
-	Gave [proofReplicas][proofEpochs]Set
 	// Left is what a replica had flushed when it left an epoch; empty for epochs
 	// that it skipped or has not left.
 	Left [proofReplicas][proofEpochs]Log
+	// Gave has for whom the file of a replica had a vote in an epoch, ever; Led who
+	// ever led it.
+	Gave [proofReplicas][proofEpochs]Set
+	Led  [proofEpochs]Set
+	//lint:ignore U1000 what a checker fingerprints has no padding
+	spare [7]uint8
 }
 
 // derived is what the facts are stated in: it follows from the rest of the state.
