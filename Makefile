@@ -18,6 +18,7 @@ build: ## Build the commands into bin/
 check: build ## Check models, bugs and recorded runs, and smoke the hot paths: under 3 minutes
 	bin/quorate check
 	bin/quorate bugs
+	bin/quorate prove
 	bin/quorate trace check -hidden 0 traces/recorded
 	bin/quorate history check traces/recorded
 	go test -run '^$$' -bench '$(SMOKE)' -benchtime 0.5s ./bench
@@ -25,6 +26,7 @@ check: build ## Check models, bugs and recorded runs, and smoke the hot paths: u
 check-deep: build ## As check, with the large models, more simulated runs, and fuzzing
 	bin/quorate check -deep
 	bin/quorate bugs
+	bin/quorate prove -deep
 	rm -rf out/deep
 	bin/tracegen -sim -seeds 1-1000 -out out/deep
 	bin/quorate trace check -hidden 0 out/deep

@@ -66,8 +66,20 @@ is evidence, not proof: the argument for all states is the text.`,
 	flags.StringVar(&f.guard, "drop-guard", "", "try the steps without this guard, named as Action.Guard")
 	cmd.MarkFlagsMutuallyExclusive("samples", "deep")
 	cmd.MarkFlagsMutuallyExclusive("step", "without")
+	complete(cmd, "mutate", completeProofMutations)
+	complete(cmd, "drop-guard", completeGuards)
 	f.profile.register(cmd)
 	return cmd
+}
+
+func completeProofMutations(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	for _, mutations := range [][]spec.Mutation{spec.Mutations, spec.ProofMutations} {
+		for i := range mutations {
+			list = append(list, mutations[i].ID+"\t"+mutations[i].Title)
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
 func proofNames() []string {
