@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"time"
+	"unsafe"
 )
 
 // Order is the order in which a run visits states.
@@ -30,6 +31,8 @@ func depthFirst[S any](spec Spec[S], opt Options) (result *Result, err error) {
 		return nil, fmt.Errorf("a depth-first search keeps fingerprints: exact comparison goes with breadth first")
 	case opt.Projected:
 		return nil, fmt.Errorf("a depth-first search does not count states without budgets: that goes with breadth first")
+	case opt.onDisk():
+		return nil, fmt.Errorf("a depth-first search is in memory: -mem, -dir and the like go with breadth first")
 	case opt.MaxDepth > maxDepth:
 		return nil, fmt.Errorf("a depth-first search is bounded by at most %d levels", maxDepth)
 	case opt.Workers > 1:
@@ -192,7 +195,7 @@ func (d *dive[S]) result(initial int) (*Result, error) {
 	r := &Result{
 		Status: Holds, LimitedBy: d.limitedBy, Order: DepthFirst, Distinct: uint64(d.seen.n), Initial: uint64(initial),
 		Depth: int(d.deepest), Partial: d.limitedBy != "" && d.limitedBy != "depth",
-		TableBytes: d.seen.peak,
+		TableBytes: d.seen.peak, Memory: Memory{Tables: d.seen.peak, Frontier: d.stack.peak()},
 	}
 	d.tell(r)
 	if d.limitedBy != "" {
@@ -233,11 +236,19 @@ const segmentLen = 1 << 10
 type stack[S any] struct {
 	segments []*[segmentLen]entry[S]
 	n        int
+	most     int // segments
+}
+
+// peak is how many bytes it has taken at most.
+func (s *stack[S]) peak() uint64 {
+	var e entry[S]
+	return uint64(s.most) * segmentLen * uint64(unsafe.Sizeof(e))
 }
 
 func (s *stack[S]) push(e entry[S]) {
 	if s.n == len(s.segments)*segmentLen {
 		s.segments = append(s.segments, new([segmentLen]entry[S]))
+		s.most = max(s.most, len(s.segments))
 	}
 	s.segments[s.n/segmentLen][s.n%segmentLen] = e
 	s.n++

@@ -36,6 +36,12 @@ func (r *Result) Behaviours(title string) []Behaviour {
 			Trace: r.Witness, Verdict: []string{"the state that was looked for"},
 		})
 	}
+	for _, w := range r.Witnesses {
+		list = append(list, Behaviour{
+			Title: fmt.Sprintf("%s: %s reached in %s", title, w.Property, stepsText(len(w.Trace)-1)), Legend: r.Legend, Processes: r.Processes,
+			Trace: w.Trace, Verdict: []string{fmt.Sprintf("reaches %s%s", w.Property, prefixed(": ", w.Doc))},
+		})
+	}
 	return list
 }
 

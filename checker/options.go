@@ -36,6 +36,10 @@ type Options struct {
 	// names may be exchanged. Distinct then counts orbits, and Generated the steps
 	// from one state of each.
 	Symmetry bool
+	// Counterexamples, if more than 1, asks for so many that differ in more than the
+	// order of their steps, the shortest first. Such a run has one worker, and ends when
+	// it has them.
+	Counterexamples int
 	// Order is that in which states are visited.
 	Order Order
 	// Progress gets a line about the run every ProgressEvery (0: one second), from
@@ -72,6 +76,9 @@ type Options struct {
 	openFile  func(path string) (*os.File, error) // for tests: makes the files
 	tableBits uint                                // of the first table; small ones in tests, so that they grow
 }
+
+// onDisk says that a search is to keep something in files.
+func (o *Options) onDisk() bool { return o.Mem > 0 || o.Dir != "" || o.ParentsOnDisk }
 
 func (o *Options) context() context.Context {
 	if o.Context == nil {

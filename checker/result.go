@@ -81,6 +81,8 @@ type Result struct {
 	// Violations has one counterexample for each violated property, the
 	// shortest; that which counts most comes first.
 	Violations []Violation `json:"violations,omitempty"`
+	// Witnesses are shortest ways to Sometimes properties, if they were asked for.
+	Witnesses []Witness `json:"witnesses,omitempty"`
 	// Witness is the way to the state that Find looked for.
 	Witness []TraceStep `json:"witness,omitempty"`
 

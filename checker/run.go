@@ -17,6 +17,12 @@ import (
 // its end, and of the states that violate it the one with the least fingerprint
 // is reported. Which of several equally short ways to it is shown may differ.
 func Run[S any](spec Spec[S], opt Options) (*Result, error) {
+	if opt.Counterexamples < 0 {
+		return nil, fmt.Errorf("%d counterexamples: want a number from 1", opt.Counterexamples)
+	}
+	if opt.Counterexamples > 1 {
+		return severalCounterexamples(spec, opt)
+	}
 	switch opt.Order {
 	case BreadthFirst:
 	case DepthFirst:

@@ -12,6 +12,7 @@ type Runnable interface {
 	Graph(limit int) (*StateGraph, error)
 	Replay(ctx context.Context, f *ITF, limit int) (*Replayed, error)
 	Simulate(opt SimulateOptions) (*Simulation, error)
+	Witnesses(names []string, opt Options) (*Result, error)
 }
 
 // Erase makes a Runnable of a specification.
@@ -33,3 +34,7 @@ func (e erased[S]) Replay(ctx context.Context, f *ITF, limit int) (*Replayed, er
 	return Replay(ctx, e.spec, f, limit)
 }
 func (e erased[S]) Simulate(opt SimulateOptions) (*Simulation, error) { return Simulate(e.spec, opt) }
+
+func (e erased[S]) Witnesses(names []string, opt Options) (*Result, error) {
+	return Witnesses(e.spec, names, opt)
+}

@@ -11,7 +11,12 @@ type survey[S any] struct {
 	seen *seen
 	log  []ref // how each state was first reached
 	// limit is the number of states after which it ends. 0: none.
-	limit     uint64
+	limit uint64
+	// depthLimit is the number of levels after which it ends. 0: none.
+	depthLimit int
+	// actions, unless nil, gets the action by which each state was first reached.
+	actions   []ActionID
+	initials  uint64
 	context   context.Context
 	levels    []uint64
 	limitedBy string
@@ -35,9 +40,14 @@ func (s *survey[S]) run(see visit[S]) {
 	var level, next []S
 	s.begin()
 	next, more := s.take(initial, next, see)
-	first := s.size() - uint64(len(next)) // the ordinal of the first state of the level
+	s.initials = s.size()
+	first := uint64(0) // the ordinal of the first state of the level
 	for more && len(next) > 0 {
 		s.levels = append(s.levels, uint64(len(next)))
+		if s.depthLimit > 0 && len(s.levels) >= s.depthLimit {
+			s.limitedBy = "depth"
+			return
+		}
 		level, next = next, level[:0]
 		s.shown.level.Store(uint64(len(s.levels)))
 		s.shown.queue.Store(uint64(len(level)))
@@ -80,6 +90,9 @@ func (s *survey[S]) take(parent ordinal, next []S, see visit[S]) ([]S, bool) {
 				panic("checker: a search by one goroutine has more states than an ordinal can hold")
 			}
 			s.log = append(s.log, way)
+			if s.actions != nil {
+				s.actions = append(s.actions, k.instance.Action)
+			}
 			next = append(next, k.state)
 		}
 		if !more {

@@ -32,7 +32,8 @@ func (r *Result) WriteText(w io.Writer) error {
 		p.line("")
 		p.trace(r.Witness)
 	}
-	if len(r.Violations)+len(r.Witness) > 0 {
+	p.witnesses(r)
+	if len(r.Violations)+len(r.Witness)+len(r.Witnesses) > 0 {
 		p.line("")
 	}
 	p.counts(r)
@@ -41,6 +42,8 @@ func (r *Result) WriteText(w io.Writer) error {
 
 func (r *Result) reason() string {
 	switch {
+	case r.Partial && r.Order == DepthFirst:
+		return " (" + r.LimitedBy + ")"
 	case r.Partial:
 		return " (" + r.LimitedBy + ", within level " + fmt.Sprint(r.Depth) + ")"
 	case r.Status == Limit:
@@ -144,7 +147,14 @@ func (p *printer) whole(fields []Field) {
 }
 
 func (p *printer) counts(r *Result) {
-	p.line("  %s distinct states, %s steps, depth %d, widest level %s", thousands(r.Distinct), thousands(r.Generated), r.Depth, thousands(r.Widest))
+	if r.Order == DepthFirst {
+		p.line("  %s distinct states, %s steps, longest behaviour followed %d", thousands(r.Distinct), thousands(r.Generated), r.Depth-1)
+		if len(r.Violations) > 0 {
+			p.line("  depth first: a counterexample is the stack, and rarely the shortest; without -order dfs it is")
+		}
+	} else {
+		p.line("  %s distinct states, %s steps, depth %d, widest level %s", thousands(r.Distinct), thousands(r.Generated), r.Depth, thousands(r.Widest))
+	}
 	if r.Symmetry > 0 {
 		p.line("  up to symmetry, %s renamings: they stand for %s states", thousands(uint64(r.Symmetry)), thousands(r.Unreduced))
 	}
@@ -157,8 +167,10 @@ func (p *printer) counts(r *Result) {
 		p.line("  without a step: %s stuck, %s at a bound", thousands(r.Stuck), thousands(r.Stopped))
 	}
 	// Beside a behaviour only what bears on it.
-	brief := len(r.Violations)+len(r.Witness) > 0
-	properties := slices.DeleteFunc(slices.Clone(r.Properties), func(c PropertyResult) bool { return brief && c.Verdict != "violated" })
+	brief := len(r.Violations)+len(r.Witness)+len(r.Witnesses) > 0
+	properties := slices.DeleteFunc(slices.Clone(r.Properties), func(c PropertyResult) bool {
+		return brief && c.Verdict != "violated" && (len(r.Witnesses) == 0 || c.Verdict == "reached")
+	})
 	actions := slices.DeleteFunc(slices.Clone(r.Actions), func(a ActionCount) bool { return brief && a.Fired+a.Within == 0 })
 	bounds := slices.DeleteFunc(slices.Clone(r.Bounds), func(b BoundCount) bool { return brief && b.States == 0 })
 	p.table("properties", len(properties), func(i int) string {

@@ -33,21 +33,23 @@ other tools (-format itf, Apalache's format). Several models end with a table;
   quorate check -model 'figure8*,election' -report junit -o report.xml
   quorate check -model election -set epochs=3 -set in-flight=1
   quorate check -file docs/models/election.toml
+  quorate check -model flush -mutate KAFKA-10533 -counterexamples 3
+  quorate check -model reads -witness ReadServed
   quorate check -model four-epochs -workers 2 -progress -profile cpu`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
 			}
-			if f.mutate != "" && f.workers == 0 {
+			if (f.mutate != "" || c.explore.oneWorker()) && f.workers == 0 {
 				f.workers = 1 // among equally short counterexamples always the same
 			}
 			if slices.Contains(models.names, "") || cmd.Flags().Changed("model") && len(models.names) == 0 {
 				return fmt.Errorf("-model wants the name of a model")
 			}
 			whole := !models.named() && len(models.set) == 0 && f.variant() == (Variant{}) && f.output.format == formatText
-			if whole && (len(c.properties) > 0 || c.keepGoing || c.projected || f.symmetry) {
-				return fmt.Errorf("-property, -keep-going, -projected and -symmetry go with -model (or -model all)")
+			if whole && (len(c.properties) > 0 || c.keepGoing || c.projected || f.symmetry || c.explore.asked()) {
+				return fmt.Errorf("-property, -keep-going, -projected, -symmetry, %s go with -model (or -model all)", exploreNames)
 			}
 			if whole {
 				return f.profiled(func() error { return runSuite(cmd, &f, c.deep) })
@@ -66,6 +68,7 @@ other tools (-format itf, Apalache's format). Several models end with a table;
 	cmd.Flags().BoolVar(&c.keepGoing, "keep-going", false, "explore past violations")
 	cmd.Flags().BoolVar(&c.deep, "deep", false, "without -model: the big models too")
 	cmd.Flags().BoolVar(&c.projected, "projected", false, "also count the states that differ in more than budgets")
+	c.explore.register(cmd)
 	complete(cmd, "property", completeProperties)
 	return cmd
 }
@@ -74,6 +77,7 @@ other tools (-format itf, Apalache's format). Several models end with a table;
 type checkFlags struct {
 	properties                 []string
 	keepGoing, deep, projected bool
+	explore                    exploreFlags
 }
 
 // checkAll checks one model after the other. The exit code is that of the worst:
@@ -81,9 +85,12 @@ type checkFlags struct {
 func checkAll(cmd *cobra.Command, list []*entry, f *runFlags, c *checkFlags, named bool) error {
 	opt := f.options(cmd)
 	opt.Properties, opt.KeepGoing, opt.Projected = c.properties, c.keepGoing, c.projected
+	if err := c.explore.set(&opt); err != nil {
+		return err
+	}
 	worst, done := verdict(exitHolds), 0
 	for _, e := range list {
-		code, err := checkOne(cmd, e, f, opt)
+		code, err := checkOne(cmd, e, f, c, opt)
 		switch {
 		case err == nil:
 			done++
@@ -116,10 +123,13 @@ func checkAll(cmd *cobra.Command, list []*entry, f *runFlags, c *checkFlags, nam
 }
 
 // checkOne explores one model and shows what came of it.
-func checkOne(cmd *cobra.Command, e *entry, f *runFlags, opt checker.Options) (verdict, error) {
+func checkOne(cmd *cobra.Command, e *entry, f *runFlags, c *checkFlags, opt checker.Options) (verdict, error) {
 	model, err := e.New(f.variant())
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", e.Name, err)
+	}
+	if len(c.explore.witness) > 0 {
+		return c.explore.showWitnesses(cmd, e, f, model, opt)
 	}
 	if x := e.Expect; x.property != "" && x.verdict == "violates" && opt.Properties == nil && f.variant() == (Variant{}) {
 		opt.Properties = []string{x.property} // and not what is violated sooner
@@ -201,7 +211,7 @@ func (e *entry) pinned(r *checker.Result, code verdict, note string) (verdict, s
 	if r.Symmetry > 0 {
 		distinct = r.Unreduced
 	}
-	if p.Distinct != 0 && distinct != p.Distinct || p.Depth != 0 && r.Depth != p.Depth {
+	if p.Distinct != 0 && distinct != p.Distinct || p.Depth != 0 && r.Order == checker.BreadthFirst && r.Depth != p.Depth {
 		where := "spec/pins.go"
 		if _, ok := spec.ModelNamed(e.Name); !ok {
 			where = "its file"
