@@ -69,6 +69,7 @@ func (s *search[S]) judge(r *Result) error {
 			p := s.info.Properties[i]
 			r.Violations = append(r.Violations, Violation{
 				Property: p.Name, Kind: p.Kind.String(), Doc: p.Doc, Restates: p.Restates, Trace: trace,
+				Because: accuse(s.workers[0].spec, i, trace),
 			})
 		}
 	}

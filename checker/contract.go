@@ -315,6 +315,13 @@ type Explainer[R, M any] interface {
 	Unoffered(a ActionID) string
 }
 
+// Accuser is implemented by a System that can say which part of a violated property
+// fails, and of whom: after the last step of a counterexample, which led from old and
+// before to now and after, or, for an initial state, with both the same.
+type Accuser[R, G any] interface {
+	Because(property int, old, now []*R, before, after *G) []string
+}
+
 // View is a global state, for observers.
 type View[R any] struct {
 	P     [MaxProcesses]*R

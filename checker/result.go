@@ -133,6 +133,8 @@ type Violation struct {
 	Doc      string      `json:"doc,omitempty"`
 	Restates string      `json:"restates,omitempty"`
 	Trace    []TraceStep `json:"trace"`
+	// Because says which part of the property fails, and of whom.
+	Because []string `json:"because,omitempty"`
 	// Loop, of a liveness property, is the state of Trace that the last one equals:
 	// the behaviour repeats from there for ever. If it is the last one itself,
 	// nothing happens any more.

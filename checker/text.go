@@ -27,6 +27,9 @@ func (r *Result) WriteText(w io.Writer) error {
 		p.behaviour(v.Trace, v.Loop)
 		p.line("")
 		p.line("  violates %s (%s)%s", v.Property, v.Kind, prefixed(": ", v.Doc))
+		for _, why := range v.Because {
+			p.line("    %s", why)
+		}
 	}
 	if len(r.Witness) > 0 {
 		p.line("")
