@@ -33,7 +33,8 @@ func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Rea
 
 // Parse returns the entries of a text in their order. What Java refuses it refuses:
 // a \u that is not followed by four hexadecimal digits. It also refuses what is not
-// UTF-8. An error is an [*Error].
+// UTF-8. In one thing it differs from Java: a backslash alone on the last line is no
+// entry. An error is an [*Error].
 func Parse(text []byte) ([]Entry, error) {
 	var entries []Entry
 	r := reader{rest: string(text), line: 1}
@@ -68,18 +69,18 @@ type reader struct {
 
 // next is the next logical line that is neither blank nor a comment, with escapes,
 // and the number of its first natural line. A line that ends with an odd number of
-// backslashes goes on in the next one, without the white space that starts it.
+// backslashes goes on in the next one.
 func (r *reader) next() (line string, number int, ok bool) {
 	for r.rest != "" {
 		number = r.line
-		natural := strings.TrimLeft(r.natural(), space)
-		if natural == "" || natural[0] == '#' || natural[0] == '!' {
-			continue
-		}
 		var whole strings.Builder
-		for continued(natural) {
+		natural := r.natural()
+		for continued(natural) && !(whole.Len() == 0 && comment(natural)) {
 			whole.WriteString(natural[:len(natural)-1])
-			natural = strings.TrimLeft(r.natural(), space)
+			natural = r.natural()
+		}
+		if whole.Len() == 0 && comment(natural) {
+			continue
 		}
 		whole.WriteString(natural)
 		if whole.Len() > 0 {
@@ -91,15 +92,17 @@ func (r *reader) next() (line string, number int, ok bool) {
 
 const space = " \t\f"
 
-// natural takes a line off the rest, without its end.
+func comment(line string) bool { return line != "" && (line[0] == '#' || line[0] == '!') }
+
+// natural takes a line off the rest, without its end and the white space before it.
 func (r *reader) natural() string {
 	i := strings.IndexAny(r.rest, "\r\n")
 	if i < 0 {
-		line := r.rest
+		line := strings.TrimLeft(r.rest, space)
 		r.rest = ""
 		return line
 	}
-	line := r.rest[:i]
+	line := strings.TrimLeft(r.rest[:i], space)
 	if strings.HasPrefix(r.rest[i:], "\r\n") {
 		i++
 	}
