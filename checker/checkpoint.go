@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -251,27 +252,48 @@ func (s *search[S]) writeParts(m *manifest, write func(string, func(w *bufio.Wri
 		return write("states", s.archive.save)
 	}
 	if err := write("keys", func(w *bufio.Writer) error {
-		if err := saveKeys(w, s.seen.slots); err != nil || s.disk == nil {
-			return err
+		if s.disk == nil {
+			return saveKeys(w, ascending(s.seen.slots))
 		}
-		return saveKeys(w, s.disk.old)
+		return saveKeys(w, merged(ascending(s.seen.slots), ascending(s.disk.old)))
 	}); err != nil || s.seenToo == nil {
 		return err
 	}
-	return write("keys-without-budgets", func(w *bufio.Writer) error { return saveKeys(w, s.seenToo.slots) })
+	return write("keys-without-budgets", func(w *bufio.Writer) error { return saveKeys(w, ascending(s.seenToo.slots)) })
 }
 
-func saveKeys(w *bufio.Writer, slots []uint64) error {
+func saveKeys(w *bufio.Writer, keys iter.Seq[uint64]) error {
 	var b [8]byte
-	for _, key := range slots {
-		if key != 0 {
-			binary.LittleEndian.PutUint64(b[:], key)
-			if _, err := w.Write(b[:]); err != nil {
-				return err
-			}
+	for key := range keys {
+		binary.LittleEndian.PutUint64(b[:], key)
+		if _, err := w.Write(b[:]); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// merged gives the keys of both, which ascend, in order.
+func merged(a, b iter.Seq[uint64]) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		next, stop := iter.Pull(b)
+		defer stop()
+		other, more := next()
+		for key := range a {
+			for more && other < key {
+				if !yield(other) {
+					return
+				}
+				other, more = next()
+			}
+			if !yield(key) {
+				return
+			}
+		}
+		for more && yield(other) {
+			other, more = next()
+		}
+	}
 }
 
 // saveLevel writes the chunks of the level that is next to be expanded.

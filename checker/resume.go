@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -105,14 +106,19 @@ func (s *search[S]) readParts(m *manifest, dir string, read func(string, func(r 
 		if err := read("states", func(r *bufio.Reader) error { return s.archive.restore(r, m.ArchivePages) }); err != nil {
 			return err
 		}
-		s.seen.hold(m.Distinct)
+		s.seen.makeRoom(m.Distinct)
+		s.seen.refill()
+	case s.disk != nil:
+		if err := read("keys", s.disk.restore); err != nil {
+			return err
+		}
 	default:
-		if err := read("keys", s.seen.restore); err != nil {
+		if err := read("keys", func(r *bufio.Reader) error { return s.seen.restore(r, m.Distinct) }); err != nil {
 			return err
 		}
 	}
 	if s.seenToo != nil {
-		if err := read("keys-without-budgets", s.seenToo.restore); err != nil {
+		if err := read("keys-without-budgets", func(r *bufio.Reader) error { return s.seenToo.restore(r, m.Projected) }); err != nil {
 			return err
 		}
 	}
@@ -139,37 +145,58 @@ func (s *search[S]) restoreRuns(m *manifest, dir string) error {
 	return nil
 }
 
-// restore inserts keys until the end of r.
-func (t *table) restore(r *bufio.Reader) error {
-	h := t.handles[0]
-	var b [8]byte
-	for {
-		switch _, err := io.ReadFull(r, b[:]); err {
-		case nil:
-		case io.EOF:
-			return nil
-		default:
-			return err
+// restoreKeys gives the keys of a checkpoint, which ascend.
+func restoreKeys(r *bufio.Reader, failure *error) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		var b [8]byte
+		for {
+			_, err := io.ReadFull(r, b[:])
+			if err != nil {
+				if err != io.EOF {
+					*failure = err
+				}
+				return
+			}
+			if !yield(binary.LittleEndian.Uint64(b[:])) {
+				return
+			}
 		}
-		for h.quota == 0 {
-			h.quota += t.claim(h)
-		}
-		key := binary.LittleEndian.Uint64(b[:])
-		if key == 0 || !t.add(key) {
-			return fmt.Errorf("key %x is there twice", key)
-		}
-		h.quota--
 	}
 }
 
-// hold makes room for n slots more, which refill then fills.
-func (t *table) hold(n uint64) {
+// restore inserts n keys. Room for all is made first: as they ascend, a table that
+// grew meanwhile would have them all at its beginning.
+func (t *table) restore(r *bufio.Reader, n uint64) error {
+	t.makeRoom(n)
+	var failure error
+	for key := range restoreKeys(r, &failure) {
+		if n == 0 || key == 0 || !t.add(key) {
+			return fmt.Errorf("key %x is one too many", key)
+		}
+		n--
+	}
+	if failure == nil && n > 0 {
+		return fmt.Errorf("%d keys are missing", n)
+	}
+	return failure
+}
+
+// restore takes the keys that were in memory as a run.
+func (d *disk) restore(r *bufio.Reader) error {
+	var failure error
+	if err := d.runs.Add(restoreKeys(r, &failure)); err != nil {
+		return err
+	}
+	d.flushed = true
+	return failure
+}
+
+// makeRoom makes an empty table large enough for n slots, and claims them.
+func (t *table) makeRoom(n uint64) {
 	for room(len(t.slots)) < int64(n)+int64(len(t.handles)*quotaBlock) {
 		t.extend(t.larger())
 	}
 	t.claimed.Add(int64(n))
-	clear(t.slots)
-	t.refill()
 }
 
 func (a *archive) restore(r *bufio.Reader, pages uint64) error {
