@@ -136,10 +136,14 @@ func (s *search[S]) reportProgress() (stop func()) {
 			generated += w.generatedNow.Load()
 		}
 		distinct := s.distinctNow()
-		perSecond := rate.read(now, generated)
-		return fmt.Sprintf("%s: level %d of %s states, %s distinct, %s generated, %s/s%s, %.0f s",
+		perSecond, newPerSecond := rate.read(now, generated), fresh.read(now, distinct)
+		text := ""
+		if levels := s.levelsNow.Load(); levels != nil {
+			text = forecastText(*levels, distinct, newPerSecond)
+		}
+		return fmt.Sprintf("%s: level %d of %s states, %s distinct, %s generated, %s/s%s, %.0f s%s",
 			s.info.Name, s.depthNow.Load(), round(float64(s.widthNow.Load())), round(float64(distinct)),
-			round(float64(generated)), round(perSecond), memoryText(), now.Sub(s.began).Seconds())
+			round(float64(generated)), round(perSecond), memoryText(), now.Sub(s.began).Seconds(), text)
 	})
 }
 

@@ -65,6 +65,7 @@ type search[S any] struct {
 	depth      int
 	widest     uint64
 	levels     []uint64
+	levelsNow  atomic.Pointer[[]uint64] // for the progress report
 	began      time.Time
 	limitedBy  string
 	partial    bool
@@ -280,6 +281,8 @@ func (s *search[S]) nextLevel() (bool, error) {
 		s.depth++
 		s.widest = max(s.widest, width)
 		s.levels = append(s.levels, width)
+		levels := s.levels
+		s.levelsNow.Store(&levels)
 		s.depthNow.Store(uint64(s.depth))
 		s.widthNow.Store(width)
 	}
