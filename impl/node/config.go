@@ -55,6 +55,8 @@ type Config struct {
 	Log  log.Config
 	// MaxConnections bounds the accepted connections. 0: 256.
 	MaxConnections int
+	// Observer, if not nil, is told of each step.
+	Observer Observer
 }
 
 // logDir is the name of the directory of the log, as in Kafka.

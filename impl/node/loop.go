@@ -13,6 +13,7 @@ import (
 // run is the loop: the only goroutine that touches the core.
 func (n *Node) run() {
 	defer n.stopped()
+	n.begin()
 	if err := n.carryOut(nil); err != nil {
 		n.fail(err)
 		return
@@ -72,6 +73,7 @@ func (n *Node) announcing() bool {
 
 // step gives the core an input and carries out what it asks for.
 func (n *Node) step(in *input) error {
+	n.begin()
 	switch in.Kind {
 	case core.InputRequest:
 		c := in.accepted
@@ -136,6 +138,7 @@ func (n *Node) carryOut(in *input) error {
 		}
 	}
 	n.publish()
+	n.observe()
 	n.finish()
 	return nil
 }

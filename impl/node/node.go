@@ -57,6 +57,7 @@ type Node struct {
 
 	// Owned by the loop.
 	start    time.Time
+	began    time.Time // of the step in progress, if there is an Observer
 	replica  *core.Replica
 	driver   *driver.Driver
 	trace    *event.Writer // nil: none
