@@ -163,11 +163,13 @@ func (s *System) Mixed() bool {
 
 // software lets c run the software of a replica.
 func (s *System) software(c *Ctx, id ID) {
+	action, guard := ActionID(0), NoGuard
+	c.Rules = s.clean
 	if s.variant.on(id) {
-		c.Rules = s.changed
-		c.Trial.DropAction, c.Trial.DropGuard = s.variant.DropAction, s.variant.DropGuard
-	} else {
-		c.Rules, c.Trial.DropGuard = s.clean, NoGuard
+		c.Rules, action, guard = s.changed, s.variant.DropAction, s.variant.DropGuard
+	}
+	if c.Trial != nil {
+		c.Trial.DropAction, c.Trial.DropGuard = action, guard
 	}
 }
 
