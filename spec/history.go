@@ -84,7 +84,7 @@ func (s *Starts) add(e EpochStart) {
 func Concerns(old, now *Replica) bool {
 	return now.Role == Leader && (old.Role != Leader || now.HighWatermark != old.HighWatermark) ||
 		old.Reading != now.Reading ||
-		now.Role != Down && !old.Disk.SameAs(&now.Disk)
+		!old.Disk.SameAs(&now.Disk)
 }
 
 // Observe brings the history up to date after a step of replica who from old, and
@@ -160,13 +160,14 @@ func (g *Ghost) follows(l *Log) bool {
 }
 
 // noteChosen looks for a majority in the epoch of now that have flushed a record
-// of that epoch: the prefix that they share is chosen.
+// of that epoch: the prefix that they share is chosen. Replicas that are down count:
+// a crash may leave more than was known to be flushed, and they come back with it.
 func (g *Ghost) noteChosen(voters Set, replicas []*Replica, now *Replica) {
 	e := now.Election.Epoch
 	var holders [MaxReplicas]*Replica // by flushed end, descending
 	n := 0
 	for _, r := range replicas {
-		if !voters.Has(r.ID) || r.Election.Epoch != e || r.Role == Down || r.Disk.LastEpoch() != e {
+		if !voters.Has(r.ID) || r.Election.Epoch != e || r.Disk.LastEpoch() != e {
 			continue
 		}
 		at := n
@@ -229,9 +230,6 @@ func outline(r *Replica, of checker.Sight) Replica {
 		return seen
 	}
 	seen := Replica{ID: r.ID, Disk: r.Disk, Election: Election{Epoch: r.Election.Epoch}}
-	if r.Role == Down {
-		seen.Role = Down
-	}
 	if of == checker.SightActing {
 		seen.Role, seen.Log, seen.HighWatermark, seen.EpochStart = r.Role, r.Log, r.HighWatermark, r.EpochStart
 		seen.Reading, seen.ReadRound, seen.ReadOffset = r.Reading, r.ReadRound, r.ReadOffset

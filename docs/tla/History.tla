@@ -19,7 +19,7 @@ NewGhost ==
 Concerns(old, now) ==
     \/ now.role = "Leader" /\ (old.role # "Leader" \/ now.highWatermark # old.highWatermark)
     \/ old.reading # now.reading
-    \/ now.role # "Down" /\ old.disk # now.disk
+    \/ old.disk # now.disk
 
 Repeated(n, e) == [k \in 1..n |-> e]
 
@@ -33,10 +33,11 @@ NoteLeader(starts, now) ==
        ELSE SelectSeq(starts, LAMBDA s : s.epoch <= me.epoch) \o <<me>> \o SelectSeq(starts, LAMBDA s : s.epoch > me.epoch)
 
 \* A majority in the epoch of now that have flushed a record of that epoch: the prefix
-\* that they share is chosen.
+\* that they share is chosen. Replicas that are down count: a crash may leave more than
+\* was known to be flushed, and they come back with it.
 NoteChosen(g, all, now) ==
     LET e == now.election.epoch
-        holders  == {i \in Voters : all[i].election.epoch = e /\ all[i].role # "Down" /\ LastEpoch(all[i].disk) = e}
+        holders  == {i \in Voters : all[i].election.epoch = e /\ LastEpoch(all[i].disk) = e}
         majority == Cardinality(Voters) \div 2 + 1
         \* The holder behind which majority - 1 others have flushed at least as much.
         before(i, j) == Len(all[i].disk) > Len(all[j].disk) \/ (Len(all[i].disk) = Len(all[j].disk) /\ i < j)
