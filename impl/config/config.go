@@ -1,0 +1,318 @@
+// Package config reads the configuration file of a node, in Kafka's format and with
+// Kafka's property names.
+//
+// Read [Load] and [Config] first. Values that are missing are Kafka's defaults, except
+// where docs/kraftd.md says why not. An error names file, line, key, value and what
+// would be right; all errors of a file are reported at once. Keys that mean nothing
+// here, among them those of Kafka that only concern a broker, are [Config.Warnings].
+//
+// The package knows no node: who starts one maps a Config onto it.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/impl/properties"
+)
+
+// Config is a configuration that is valid.
+type Config struct {
+	// File it was read from.
+	File string
+	// NodeID is node.id.
+	NodeID int32
+	// Voters is controller.quorum.voters.
+	Voters []Voter
+	// Bootstrap is controller.quorum.bootstrap.servers, host:port each.
+	Bootstrap []string
+	// ControllerListeners is controller.listener.names, in upper case. The first is the
+	// one by which nodes of the quorum reach each other.
+	ControllerListeners []string
+	// Listeners and Advertised (advertised.listeners, or what follows from Listeners).
+	Listeners, Advertised []Listener
+	// LogDirs is log.dirs. MetadataLogDir is metadata.log.dir, or the first of LogDirs.
+	LogDirs        []string
+	MetadataLogDir string
+
+	Quorum  Quorum
+	Log     Log
+	SSL     SSL
+	Quorate Quorate
+	// SuperUsers is super.users: principals such as "User:CN=controller-2".
+	SuperUsers []string
+
+	// Warnings are about what is allowed and probably not meant, a line each.
+	Warnings []string
+	set      map[string]int // line of each key in the file
+}
+
+// Voter is a member of the static voter set.
+type Voter struct {
+	ID   int32
+	Addr string // host:port
+}
+
+// Listener is a named address to listen on.
+type Listener struct {
+	// Name in upper case. Protocol is what listener.security.protocol.map says.
+	Name     string
+	Protocol Protocol
+	// Addr is host:port. The host is empty for all interfaces.
+	Addr string
+}
+
+// Protocol is a security protocol.
+type Protocol string
+
+// The protocols that a listener may have here. Kafka also has SASL_PLAINTEXT and
+// SASL_SSL.
+const (
+	Plaintext Protocol = "PLAINTEXT"
+	TLS       Protocol = "SSL"
+)
+
+// Quorum are the times of controller.quorum.*.ms.
+type Quorum struct {
+	ElectionTimeout, FetchTimeout, ElectionBackoffMax time.Duration
+	AppendLinger, RequestTimeout, RetryBackoff        time.Duration
+}
+
+// Log is how the log and its snapshots are kept. -1 is no limit in retention.
+type Log struct {
+	SegmentBytes     int64         // metadata.log.segment.bytes
+	SegmentAge       time.Duration // metadata.log.segment.ms
+	RetentionBytes   int64         // metadata.max.retention.bytes
+	RetentionAge     time.Duration // metadata.max.retention.ms
+	SnapshotBytes    int64         // metadata.log.max.record.bytes.between.snapshots
+	SnapshotInterval time.Duration // metadata.log.max.snapshot.interval.ms; 0: off
+}
+
+// SSL is how connections of protocol SSL are made. Files are in PEM form.
+type SSL struct {
+	// Keystore (ssl.keystore.location) has the private key and the certificates of this
+	// node. Truststore (ssl.truststore.location) has the authorities that are trusted.
+	Keystore, Truststore string
+	// ClientAuth is ssl.client.auth: none, requested or required.
+	ClientAuth string
+}
+
+// Quorate are settings that Kafka does not have.
+type Quorate struct {
+	// MetricsListener is host:port of HTTP for metrics and health
+	// (quorate.metrics.listener). Empty: none.
+	MetricsListener string
+	// TraceFile is where events are recorded (quorate.trace.file). Empty: nowhere.
+	TraceFile string
+	// ClientListener is host:port of the provisional client protocol
+	// (quorate.client.listener). Empty: none.
+	ClientListener string
+}
+
+// IsSet says whether the file has a key.
+func (c *Config) IsSet(key string) bool { return c.set[key] > 0 }
+
+// ControllerListener is the listener of the quorum.
+func (c *Config) ControllerListener() Listener { return named(c.Listeners, c.ControllerListeners[0]) }
+
+// Error is one thing that is wrong with a file.
+type Error struct {
+	File string
+	Line int // from 1; 0: about what is not there
+	// Key and Value as they stand in the file; Value is empty if Line is 0.
+	Key, Value string
+	Reason     string
+}
+
+func (e *Error) Error() string {
+	switch {
+	case e.Key == "":
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
+	case e.Line == 0:
+		return fmt.Sprintf("%s: %s: %s", e.File, e.Key, e.Reason)
+	}
+	return fmt.Sprintf("%s:%d: %s=%s: %s", e.File, e.Line, e.Key, e.Value, e.Reason)
+}
+
+// Load reads a file.
+func Load(name string) (*Config, error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	return Parse(name, b)
+}
+
+// Parse reads the content of a file. The name is for messages. An error is one or
+// more [*Error], joined.
+func Parse(name string, content []byte) (*Config, error) {
+	entries, err := properties.Parse(content)
+	if err != nil {
+		var bad *properties.Error
+		errors.As(err, &bad)
+		return nil, &Error{File: name, Line: bad.Line, Reason: bad.Reason}
+	}
+	r := &reader{file: name, values: map[string]properties.Entry{}, used: map[string]bool{}}
+	c := &Config{File: name, set: map[string]int{}}
+	for _, e := range entries {
+		e.Value = strings.TrimSpace(e.Value)
+		if before, ok := r.values[e.Key]; ok {
+			r.warn("%s:%d: %s is also on line %d, which does not count", name, e.Line, e.Key, before.Line)
+		}
+		r.values[e.Key], c.set[e.Key] = e, e.Line
+	}
+	r.node(c)
+	r.network(c)
+	r.quorum(c)
+	r.log(c)
+	r.ssl(c)
+	r.quorate(c)
+	for _, e := range entries {
+		if !r.used[e.Key] {
+			r.used[e.Key] = true
+			r.warn("%s:%d: %s is not a key that kraftd knows, and has no effect", name, r.values[e.Key].Line, e.Key)
+		}
+	}
+	c.Warnings = r.warnings
+	if err := errors.Join(r.errs...); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (r *reader) node(c *Config) {
+	c.NodeID = int32(r.integer("node.id", required, 0, math.MaxInt32))
+	r.roles()
+	c.LogDirs = r.list("log.dirs")
+	if dir := r.text("log.dir", ""); len(c.LogDirs) == 0 && dir != "" {
+		c.LogDirs = splitList(dir)
+	}
+	c.MetadataLogDir = r.text("metadata.log.dir", "")
+	switch {
+	case len(c.LogDirs) == 0:
+		// Kafka's default is /tmp/kafka-logs.
+		r.missing("log.dirs", "is required: a default below /tmp would not outlive the machine's next start")
+	case c.MetadataLogDir == "":
+		c.MetadataLogDir = c.LogDirs[0]
+	}
+	for i, dir := range c.LogDirs {
+		for _, other := range c.LogDirs[:i] {
+			if filepath.Clean(dir) == filepath.Clean(other) {
+				r.refuse("log.dirs", "%s is given twice", dir)
+			}
+		}
+	}
+}
+
+// roles: this node is a controller and nothing else.
+func (r *reader) roles() {
+	roles := r.list("process.roles")
+	if len(roles) == 0 {
+		r.missing("process.roles", `is required: want "controller" (there is no ZooKeeper mode)`)
+	}
+	for i, role := range roles {
+		switch {
+		case role == "broker":
+			r.refuse("process.roles", `kraftd is a controller and no broker: want "controller"`)
+		case role != "controller":
+			r.refuse("process.roles", `%q is not a role: want "controller"`, role)
+		case slices.Contains(roles[:i], role):
+			r.refuse("process.roles", "controller is given twice")
+		}
+	}
+}
+
+func (r *reader) quorum(c *Config) {
+	c.Quorum = Quorum{
+		// Kafka takes 0 for the first two, with which no leader lasts.
+		ElectionTimeout:    r.millis("controller.quorum.election.timeout.ms", 1000, 1, math.MaxInt32),
+		FetchTimeout:       r.millis("controller.quorum.fetch.timeout.ms", 2000, 1, math.MaxInt32),
+		ElectionBackoffMax: r.millis("controller.quorum.election.backoff.max.ms", 1000, 1, math.MaxInt32),
+		AppendLinger:       r.millis("controller.quorum.append.linger.ms", 25, 0, math.MaxInt32),
+		RequestTimeout:     r.millis("controller.quorum.request.timeout.ms", 2000, 1, math.MaxInt32),
+		RetryBackoff:       r.millis("controller.quorum.retry.backoff.ms", 20, 1, math.MaxInt32),
+	}
+}
+
+func (r *reader) log(c *Config) {
+	c.Log = Log{
+		SegmentBytes:     r.integer("metadata.log.segment.bytes", 1<<30, 8<<20, math.MaxInt32),
+		SegmentAge:       r.millis("metadata.log.segment.ms", 7*24*3600*1000, 1, maxMillis),
+		RetentionBytes:   r.integer("metadata.max.retention.bytes", 100<<20, -1, math.MaxInt64),
+		RetentionAge:     r.millis("metadata.max.retention.ms", 7*24*3600*1000, -1, maxMillis),
+		SnapshotBytes:    r.integer("metadata.log.max.record.bytes.between.snapshots", 20<<20, 1, math.MaxInt64),
+		SnapshotInterval: r.millis("metadata.log.max.snapshot.interval.ms", 3600*1000, 0, maxMillis),
+	}
+	if e, ok := r.values["internal.metadata.log.segment.bytes"]; ok && e.Value != "" { // for tests, as in Kafka
+		c.Log.SegmentBytes = r.integer(e.Key, 1<<30, 12, math.MaxInt32)
+	}
+}
+
+func (r *reader) ssl(c *Config) {
+	c.SSL = SSL{
+		Keystore:   r.text("ssl.keystore.location", ""),
+		Truststore: r.text("ssl.truststore.location", ""),
+		ClientAuth: strings.ToLower(r.text("ssl.client.auth", "none")),
+	}
+	switch c.SSL.ClientAuth {
+	case "none", "requested", "required":
+	default:
+		r.refuse("ssl.client.auth", "want none, requested or required")
+	}
+	for _, store := range []struct{ kind, file string }{{"keystore", c.SSL.Keystore}, {"truststore", c.SSL.Truststore}} {
+		key := "ssl." + store.kind + ".type"
+		if kind := r.text(key, "JKS"); kind != "PEM" && (store.file != "" || kind != "JKS") {
+			r.refuse(key, "only PEM is supported (Kafka's default is JKS)")
+		}
+	}
+	for _, key := range []string{"ssl.key.password", "ssl.keystore.password", "ssl.truststore.password"} {
+		if r.text(key, "") != "" {
+			r.errs = append(r.errs, &Error{r.file, r.values[key].Line, key, "(hidden)", "encrypted keys are not supported: a PEM file has no password"})
+		}
+	}
+	for _, user := range strings.Split(r.text("super.users", ""), ";") {
+		user = strings.TrimSpace(user)
+		kind, name, ok := strings.Cut(user, ":")
+		switch {
+		case user == "":
+		case !ok || kind != "User" || name == "":
+			r.refuse("super.users", "%q is not User:name (separated by semicolons)", user)
+		default:
+			c.SuperUsers = append(c.SuperUsers, user)
+		}
+	}
+	for _, l := range c.Listeners {
+		if l.Protocol == TLS && c.SSL.Keystore == "" {
+			r.missing("ssl.keystore.location", fmt.Sprintf("is required, since listener %s is SSL", l.Name))
+		}
+		if l.Protocol == TLS && c.SSL.ClientAuth != "none" && c.SSL.Truststore == "" {
+			r.missing("ssl.truststore.location", fmt.Sprintf("is required, since ssl.client.auth is %s", c.SSL.ClientAuth))
+		}
+	}
+}
+
+func (r *reader) quorate(c *Config) {
+	c.Quorate.TraceFile = r.text("quorate.trace.file", "")
+	for _, l := range []struct {
+		key string
+		to  *string
+	}{{"quorate.metrics.listener", &c.Quorate.MetricsListener}, {"quorate.client.listener", &c.Quorate.ClientListener}} {
+		*l.to = r.text(l.key, "")
+		if *l.to == "" {
+			continue
+		}
+		host, _, err := splitAddr(*l.to, true)
+		switch {
+		case err != nil:
+			r.refuse(l.key, "%v", err)
+		case !loopback(host):
+			r.warn("%s:%d: %s=%s is reached from other machines, and asks nobody who he is", r.file, r.values[l.key].Line, l.key, *l.to)
+		}
+	}
+}
