@@ -97,6 +97,8 @@ const (
 	FencedLeaderEpoch       ErrorCode = 74
 	UnknownLeaderEpoch      ErrorCode = 75
 	ThrottlingQuotaExceeded ErrorCode = 89
+	SnapshotNotFound        ErrorCode = 98
+	PositionOutOfRange      ErrorCode = 99
 	InvalidVoterKey         ErrorCode = 125
 )
 
@@ -132,6 +134,7 @@ type Config struct {
 	MaxBatchBytes     int   // bytes of the records of one AppendData. 8 MiB
 	MaxPendingAppends int   // appends not completed; more are refused. 10000
 	MaxFetchBytes     int32 // limit of the Fetch requests sent. 8 MiB
+	MaxSnapshotBytes  int32 // limit of a chunk of a snapshot, asked for and given. 8 MiB
 
 	// Seed of the random timeouts. Replicas and incarnations should differ.
 	Seed uint64
@@ -168,10 +171,31 @@ type DiskState struct {
 	// Election is the quorum-state file; HasElection false: there was none.
 	Election    Election
 	HasElection bool
-	LogStart    Offset // must be 0 while there are no snapshots
-	LogEnd      Offset
-	// Epochs has one entry for each epoch that has a record, ascending in both.
+	// LogStart is 0, or where the first of Snapshots ends.
+	LogStart Offset
+	LogEnd   Offset
+	// Epochs has one entry for each epoch that has a record at or above LogStart,
+	// ascending in both: the first starts at LogStart.
 	Epochs []EpochStart
+	// Snapshots are the complete ones, ascending. Each ends in the log or at its start.
+	Snapshots []Snapshot
+}
+
+// SnapshotID names a snapshot: of everything below End, where Epoch is the epoch of
+// the last record of that (KIP-630). The zero value is none: the snapshot that ends
+// at 0, Kafka's bootstrap snapshot, is never served.
+type SnapshotID struct {
+	End   Offset
+	Epoch Epoch
+}
+
+// NoSnapshot is no snapshot.
+var NoSnapshot SnapshotID
+
+// Snapshot is one that is held.
+type Snapshot struct {
+	ID   SnapshotID
+	Size int64 // of the file, in bytes
 }
 
 // MessageKind is a request type of the protocol.
@@ -183,9 +207,11 @@ const (
 	BeginQuorumEpoch
 	EndQuorumEpoch
 	Fetch
+	FetchSnapshot
 )
 
-var kindNames = [...]string{"", event.Vote, event.BeginQuorumEpoch, event.EndQuorumEpoch, event.Fetch}
+var kindNames = [...]string{"", event.Vote, event.BeginQuorumEpoch, event.EndQuorumEpoch, event.Fetch,
+	event.FetchSnapshot}
 
 func (k MessageKind) String() string { return kindNames[k] }
 
@@ -216,7 +242,8 @@ type Message struct {
 	// To is the voter that a Vote or BeginQuorumEpoch request is meant for (VoterId,
 	// VoterDirectoryId). ID NoReplica: not stated.
 	To ReplicaKey
-	// Epoch is the epoch that the sender states (in Fetch CurrentLeaderEpoch).
+	// Epoch is the epoch that the sender states (in Fetch and FetchSnapshot
+	// CurrentLeaderEpoch).
 	Epoch Epoch
 
 	// Error of a response. A top-level error is not a response here but an
@@ -240,7 +267,7 @@ type Message struct {
 	// HighWatermark: Fetch requests (what the follower knows, NoHighWatermark before
 	// version 18) and Fetch responses; UnknownOffset if not known.
 	HighWatermark Offset
-	// MaxWait and MaxBytes: Fetch requests.
+	// MaxWait: Fetch requests. MaxBytes: those, and FetchSnapshot requests.
 	MaxWait  Ticks
 	MaxBytes int32
 	// Diverging: Fetch response; Epoch -1 if none (see NoEpochEnd).
@@ -248,6 +275,15 @@ type Message struct {
 	// Batches and Records: Fetch response; summaries of the whole batches in Records.
 	Batches []BatchInfo
 	Records []byte
+
+	// SnapshotID: FetchSnapshot, and a Fetch response that sends the follower to a
+	// snapshot; NoSnapshot if it does not.
+	SnapshotID SnapshotID
+	// Position of the first byte: FetchSnapshot. Size of all bytes and the Chunk that
+	// begins at Position: its response.
+	Position int64
+	Size     int64
+	Chunk    []byte
 
 	// Preferred successors: EndQuorumEpoch request.
 	Preferred []ReplicaKey
@@ -285,6 +321,16 @@ const (
 	InputRead
 	// InputResign: a leader is to step down. Nothing for other roles.
 	InputResign
+	// InputSnapshotTaken: SnapshotID, Size. The state machine has written a snapshot and
+	// it is durable. What may be taken, [Replica.MayTakeSnapshot] says before; one that
+	// was overtaken since is given up (OpDeleteSnapshot).
+	InputSnapshotTaken
+	// InputSnapshotVerified: SnapshotID, Transfer of an OpVerifySnapshot that is done, and
+	// Error: None if the snapshot is good.
+	InputSnapshotVerified
+	// InputAdvanceLogStart: SnapshotID is one that is held and committed: what is before
+	// it is to go. Anything else changes nothing.
+	InputAdvanceLogStart
 )
 
 // Input is one thing that happened to the replica.
@@ -299,6 +345,9 @@ type Input struct {
 	End         Offset
 	Client      ClientID
 	Records     [][]byte
+	SnapshotID  SnapshotID
+	Size        int64
+	Transfer    int64
 }
 
 // OpKind says what an Op is.
@@ -330,10 +379,29 @@ const (
 	OpSendRequest
 	// OpSendResponse: answer the request Correlation of Conn with Message. If ReadTo >
 	// Message.Offset, fill in Records and Batches of the message: whole batches from
-	// Message.Offset, at least one, not past ReadTo, and about MaxBytes of them.
+	// Message.Offset, at least one, not past ReadTo, and about MaxBytes of them. In a
+	// FetchSnapshot response with MaxBytes > 0 fill in Chunk: exactly MaxBytes bytes of
+	// the snapshot from Position.
 	OpSendResponse
 	// OpComplete: the operation of Client ended with Result.
 	OpComplete
+	// OpReceiveSnapshot: write Raw (still the driver's memory) at Position of the part of
+	// SnapshotID that was received so far. Position 0 begins it anew.
+	OpReceiveSnapshot
+	// OpVerifySnapshot: check all of the Size bytes received of SnapshotID, and make them
+	// durable, in the background; then give InputSnapshotVerified with the same Transfer.
+	OpVerifySnapshot
+	// OpInstallSnapshot: the verified SnapshotID becomes one that is held, durably; after
+	// that the log becomes empty and begins and ends at the end of it, durably, before
+	// the next Op. Then older snapshots are deleted.
+	OpInstallSnapshot
+	// OpAbandonSnapshot: delete what was received of SnapshotID.
+	OpAbandonSnapshot
+	// OpAdvanceLogStart: the log is to begin at the end of SnapshotID, durably before the
+	// next Op; then older snapshots, and some day what is below, are deleted.
+	OpAdvanceLogStart
+	// OpDeleteSnapshot: delete SnapshotID, which was taken too late to be held.
+	OpDeleteSnapshot
 )
 
 // Op is one effect. Its slices belong to the Effects or to the Input and are valid
@@ -359,6 +427,10 @@ type Op struct {
 	Client      ClientID
 	Result      Result
 	Event       *event.Event
+	SnapshotID  SnapshotID
+	Position    int64
+	Size        int64
+	Transfer    int64
 }
 
 // Result of a client operation.
@@ -397,4 +469,9 @@ type State struct {
 	Flushed Offset
 	// EpochStart is where the epoch of a leader starts, UnknownOffset in other roles.
 	EpochStart Offset
+	// Snapshot is the latest one held, NoSnapshot if there is none.
+	Snapshot SnapshotID
+	// Fetching is the snapshot that is being fetched, and Position up to which byte.
+	Fetching SnapshotID
+	Position int64
 }

@@ -18,7 +18,7 @@ func (r *Replica) remember(in *Input) {
 	m.now, m.input = r.now, *in
 	if in.Message != nil {
 		m.message = *in.Message
-		m.message.Batches, m.message.Records, m.message.Preferred = nil, nil, nil
+		m.message.Batches, m.message.Records, m.message.Preferred, m.message.Chunk = nil, nil, nil, nil
 		m.input.Message = &m.message
 	}
 	m.input.Records = nil
@@ -44,11 +44,21 @@ func (r *Replica) describe() string {
 	num(" epoch ", int64(r.epoch))
 	num(" leader ", int64(r.leader))
 	num(" voted ", int64(r.voted.ID))
+	num(" log start ", int64(r.log.start))
 	num(" log end ", int64(r.log.end))
 	num(" flushed ", int64(r.log.flushed))
 	num(" last epoch ", int64(r.log.lastEpoch()))
 	num(" high watermark ", int64(r.hw))
 	num(" highest known ", int64(r.hwFloor))
+	for _, s := range r.log.snapshots {
+		num(" snapshot ", int64(s.ID.End))
+		num("-", int64(s.ID.Epoch))
+	}
+	if s := &r.receiving; s.id != NoSnapshot {
+		num(" fetching ", int64(s.id.End))
+		num("-", int64(s.id.Epoch))
+		num(" position ", s.position)
+	}
 	b = append(b, " voters"...)
 	for _, v := range r.cfg.Voters {
 		num(" ", int64(v.ID))
@@ -73,6 +83,12 @@ func (r *Replica) describe() string {
 			num(" end ", int64(m.input.End))
 		case InputAppend, InputRead:
 			num(" client ", int64(m.input.Client))
+		case InputSnapshotTaken, InputSnapshotVerified, InputAdvanceLogStart:
+			num(" snapshot ", int64(m.input.SnapshotID.End))
+			num("-", int64(m.input.SnapshotID.Epoch))
+			num(" size ", m.input.Size)
+			num(" transfer ", m.input.Transfer)
+			num(" error ", int64(m.input.Error))
 		}
 		if m.input.Message != nil {
 			msg := &m.message
@@ -87,6 +103,10 @@ func (r *Replica) describe() string {
 			num(" high watermark ", int64(msg.HighWatermark))
 			num(" diverging ", int64(msg.Diverging.Epoch))
 			num(":", int64(msg.Diverging.End))
+			num(" snapshot ", int64(msg.SnapshotID.End))
+			num("-", int64(msg.SnapshotID.Epoch))
+			num(" position ", msg.Position)
+			num(" of ", msg.Size)
 			b = strconv.AppendBool(append(b, " prevote "...), msg.PreVote)
 			b = strconv.AppendBool(append(b, " granted "...), msg.Granted)
 		}
@@ -95,4 +115,4 @@ func (r *Replica) describe() string {
 }
 
 var inputNames = [...]string{"Tick", "Request", "Response", "RequestFailed", "Disconnected",
-	"Flushed", "Append", "Read", "Resign"}
+	"Flushed", "Append", "Read", "Resign", "SnapshotTaken", "SnapshotVerified", "AdvanceLogStart"}

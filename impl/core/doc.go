@@ -14,15 +14,16 @@
 //
 // There is one file for each concern: roles.go (transitions), election.go,
 // leader.go (begin, end and check quorum), fetch_leader.go, fetch_follower.go,
-// commit.go (appends and the high watermark), reads.go, requests.go (one request
-// in flight per peer, and timers), events.go (what a trace records), and the pure
-// parts quorum.go and log.go. An action of the specification is one function of
+// commit.go (appends and the high watermark), reads.go, snapshots.go (taken, and the
+// log start), snapshot_leader.go, snapshot_follower.go, requests.go (one request in
+// flight per peer, and timers), events.go (what a trace records), and the pure parts
+// quorum.go, log.go and disk.go. An action of the specification is one function of
 // that name.
 //
 // The package has no clock, randomness, file, socket, goroutine or lock: time is
 // an argument, random timeouts come from [Config.Seed]. It holds no record bytes,
-// only the end of the log, its flushed end and where each epoch starts. It does
-// not know cluster ids, addresses, formats or checksums: the driver checks those
-// before it hands a message over. Snapshots and changes of the voter set are not
-// here yet.
+// only where the log starts and ends, its flushed end, where each epoch starts, and
+// which snapshots there are. It does not know cluster ids, addresses, formats or
+// checksums: the driver checks those before it hands a message over. Changes of the
+// voter set are not here yet.
 package core

@@ -29,6 +29,12 @@ const (
 	actHandleEndQuorumEpochRequest    = "HandleEndQuorumEpochRequest"
 	actHandleEndQuorumEpochResponse   = "HandleEndQuorumEpochResponse"
 	actLeaveResigned                  = "LeaveResigned"
+	actTakeSnapshot                   = "TakeSnapshot"
+	actAdvanceLogStart                = "AdvanceLogStart"
+	actSendFetchSnapshot              = "SendFetchSnapshot"
+	actHandleFetchSnapshotRequest     = "HandleFetchSnapshotRequest"
+	actHandleFetchSnapshotResponse    = "HandleFetchSnapshotResponse"
+	actInstallSnapshot                = "InstallSnapshot"
 )
 
 // recording is what the action in progress did, for its event.
@@ -39,6 +45,8 @@ type recording struct {
 	base      Offset
 	runs      []event.Run
 	flushed   Offset
+	snapshot  SnapshotID // that became one that is held
+	reset     bool       // the log is empty at the end of it
 }
 
 var noArgs event.Args
@@ -69,13 +77,19 @@ func (r *Replica) trace(action string, args event.Args, in *Input, send *Op) {
 	}
 	if send != nil {
 		e.Send = []event.Message{messageEvent(&send.Message, send.Correlation)}
+		if send.Message.Kind == FetchSnapshot && send.Message.Response {
+			e.Send[0].Bytes = int64(send.MaxBytes) // the driver reads them when it sends
+		}
 	}
 	rec := &r.recording
 	if rec.changed {
 		e.Log = &event.LogChange{Truncated: int64(rec.truncated), Base: int64(rec.base), Appended: rec.runs}
 	}
-	if rec.persisted || rec.flushed >= 0 {
-		e.Durable = &event.Durable{Election: rec.persisted, LogEnd: int64(rec.flushed)}
+	if rec.reset {
+		e.Log = &event.LogChange{Truncated: -1, Reset: int64(rec.snapshot.End), Base: int64(rec.snapshot.End)}
+	}
+	if rec.persisted || rec.flushed >= 0 || rec.snapshot != NoSnapshot {
+		e.Durable = &event.Durable{Election: rec.persisted, LogEnd: int64(rec.flushed), Snapshot: rec.snapshot.event()}
 	}
 	r.recording = noRecording
 	r.op(OpEvent).Event = e
@@ -86,6 +100,11 @@ func (r *Replica) recordTruncation(to Offset) {
 	if r.cfg.Trace {
 		r.recording.changed, r.recording.truncated, r.recording.base = true, to, to
 	}
+}
+
+// recordReset notes that a snapshot took the place of the log.
+func (r *Replica) recordReset(id SnapshotID) {
+	r.recording.snapshot, r.recording.reset, r.recording.flushed = id, true, id.End
 }
 
 func (r *Replica) recordAppend(base Offset, epoch Epoch, control bool, count int64) {
@@ -113,7 +132,7 @@ func appendRun(runs []event.Run, epoch Epoch, control bool, count int64) []event
 
 // observed is the state in an event. The driver may add more, a digest say.
 func (r *Replica) observed() event.State {
-	return event.State{
+	s := event.State{
 		Has: event.HasRole | event.HasEpoch | event.HasLeader | event.HasVoted | event.HasHighWatermark |
 			event.HasLogStart | event.HasLogEnd | event.HasLastEpoch | event.HasFlushed,
 		Role:          r.role.String(),
@@ -126,6 +145,15 @@ func (r *Replica) observed() event.State {
 		LastEpoch:     int32(r.log.lastEpoch()),
 		Flushed:       int64(r.log.flushed),
 	}
+	if id := r.log.latest(); id != NoSnapshot {
+		s.Has |= event.HasSnapshot
+		s.Snapshot = id.event()
+	}
+	if r.received {
+		s.Has |= event.HasFetching
+		s.Fetching = event.Fetching{Snapshot: r.receiving.id.event(), Position: r.receiving.position}
+	}
+	return s
 }
 
 // messageEvent is a message as a trace shows it. The driver adds the connection
@@ -156,6 +184,10 @@ func messageEvent(m *Message, correlation int32) event.Message {
 			b := &m.Batches[i]
 			e.Records = appendRun(e.Records, b.Epoch, b.Control, b.Count)
 		}
+		e.Snapshot = m.SnapshotID.event()
+	case m.Kind == FetchSnapshot:
+		e.Snapshot, e.Position = m.SnapshotID.event(), m.Position
+		e.Size, e.Bytes = m.Size, int64(len(m.Chunk))
 	}
 	return e
 }

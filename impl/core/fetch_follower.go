@@ -4,10 +4,14 @@ package core
 // offsets twice. A fetch claims everything below its offset, so it waits until all
 // of that is durable (KAFKA-10533).
 func (r *Replica) sendFetches() {
-	if !r.log.settled() || r.anyBusy() {
+	if !r.log.settled() || r.receiving.verifying || r.anyBusy() {
 		return
 	}
-	if p := r.fetchTarget(); p != nil {
+	switch p := r.fetchTarget(); {
+	case p == nil:
+	case r.receiving.id != NoSnapshot && r.role == Follower && p.id == r.leader:
+		r.sendFetchSnapshot(p)
+	default:
 		r.sendFetch(p)
 	}
 }
@@ -82,6 +86,8 @@ func (r *Replica) handleFetchResponse(in *Input, p *peer, changed bool) {
 		} else {
 			r.backOff(r.peer(p.id))
 		}
+	case m.SnapshotID != NoSnapshot:
+		r.receive(m.SnapshotID)
 	default:
 		r.appendFetched(m)
 		r.learnHighWatermark(min(r.log.end, m.HighWatermark))
@@ -93,10 +99,14 @@ func (r *Replica) handleFetchResponse(in *Input, p *peer, changed bool) {
 
 // cutsCommitted finds a response that would have a follower cut off what it knows to
 // be committed. No leader says so: either it has lost its disk, or it lies. A peer
-// shall not stop us, so this is looked at before anything else in a response.
+// shall not stop us, so this is looked at before anything else in a response. A
+// snapshot that is not wanted is of that kind.
 func (r *Replica) cutsCommitted(m *Message) bool {
-	if m.Kind != Fetch || m.Error != None || m.Epoch != r.epoch || m.Diverging.Epoch < 0 {
+	if m.Kind != Fetch || m.Error != None || m.Epoch != r.epoch {
 		return false
+	}
+	if m.Diverging.Epoch < 0 {
+		return m.SnapshotID != NoSnapshot && !r.wants(m.SnapshotID)
 	}
 	to := r.log.truncationPoint(m.Diverging)
 	return to >= 0 && to < r.hwFloor

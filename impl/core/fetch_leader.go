@@ -14,7 +14,7 @@ type fetchRequest struct {
 func (r *Replica) handleFetchRequest(in *Input) {
 	m := in.Message
 	answer, readTo := r.fetchRequest(m)
-	nothing := answer.Error == None && answer.Diverging.Epoch < 0 && readTo == 0
+	nothing := answer.Error == None && answer.Diverging.Epoch < 0 && answer.SnapshotID == NoSnapshot && readTo == 0
 	behind := m.HighWatermark < answer.HighWatermark // never with NoHighWatermark
 	if nothing && !behind && m.MaxWait > 0 {
 		f := fetchRequest{conn: in.Conn, correlation: in.Correlation, message: *m, deadline: r.now + m.MaxWait}
@@ -31,6 +31,10 @@ func (r *Replica) handleFetchRequest(in *Input) {
 func (r *Replica) fetchRequest(m *Message) (answer Message, readTo Offset) {
 	answer = Message{HighWatermark: UnknownOffset, Diverging: NoEpochEnd}
 	if answer.Error = r.checkFetchRequest(m); answer.Error != None {
+		return answer, 0
+	}
+	if r.log.belowLog(m.Offset, m.LastEpoch) {
+		answer.SnapshotID, answer.HighWatermark = r.log.latest(), r.hw
 		return answer, 0
 	}
 	if d, diverges := r.log.diverges(m.Offset, m.LastEpoch); diverges {
@@ -51,12 +55,19 @@ func (r *Replica) fetchRequest(m *Message) (answer Message, readTo Offset) {
 	return answer, r.log.end
 }
 
-// checkFetchRequest: the order of the checks is Kafka's. A higher epoch is not taken
-// over here: who asks may only have heard of it.
+// checkFetchRequest: the order of the checks is Kafka's.
 func (r *Replica) checkFetchRequest(m *Message) ErrorCode {
 	switch {
 	case m.MaxWait < 0, m.Offset < 0, m.LastEpoch < 0, m.LastEpoch > m.Epoch, m.Epoch > MaxEpoch:
 		return InvalidRequest
+	}
+	return r.checkLeaderRequest(m)
+}
+
+// checkLeaderRequest is common to Fetch and FetchSnapshot. A higher epoch is not taken
+// over here: who asks may only have heard of it.
+func (r *Replica) checkLeaderRequest(m *Message) ErrorCode {
+	switch {
 	case m.Epoch < r.epoch:
 		return FencedLeaderEpoch
 	case m.Epoch > r.epoch:

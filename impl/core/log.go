@@ -6,16 +6,20 @@ type logState struct {
 	// flushed is the offset below which the log is known to be durable.
 	flushed Offset
 	epochs  []EpochStart
+	// snapshots are those that are held, ascending. If start is not 0, the first ends
+	// there.
+	snapshots []Snapshot
 	// lastFlush is the latest flush asked for. truncFlush is the one that makes the
 	// latest truncation durable; truncating until it has.
 	lastFlush, truncFlush FlushID
 	truncating            bool
 }
 
-// lastEpoch is the epoch of the last record, 0 if there is none.
+// lastEpoch is the epoch of the last record, which may be in a snapshot only; 0 if
+// there is none (ReplicatedLog.lastFetchedEpoch).
 func (l *logState) lastEpoch() Epoch {
 	if len(l.epochs) == 0 {
-		return 0
+		return l.startEpoch()
 	}
 	return l.epochs[len(l.epochs)-1].Epoch
 }
@@ -24,7 +28,9 @@ func (l *logState) lastEpoch() Epoch {
 func (l *logState) settled() bool { return l.flushed == l.end && !l.truncating }
 
 // endOffsetForEpoch is the largest epoch in the log that is at most e, and where it
-// ends (LeaderEpochFileCache.endOffsetFor, ReplicatedLog.endOffsetForEpoch).
+// ends (LeaderEpochFileCache.endOffsetFor, ReplicatedLog.endOffsetForEpoch). Below
+// the log that is the epoch of the snapshot which the log continues, and without one
+// the epoch itself.
 func (l *logState) endOffsetForEpoch(e Epoch) EpochEnd {
 	i := len(l.epochs)
 	for i > 0 && l.epochs[i-1].Epoch > e {
@@ -33,6 +39,8 @@ func (l *logState) endOffsetForEpoch(e Epoch) EpochEnd {
 	switch {
 	case i == len(l.epochs): // the latest epoch, or one above all
 		return EpochEnd{Epoch: l.lastEpoch(), End: l.end}
+	case i == 0 && len(l.snapshots) > 0 && l.snapshots[0].ID.End == l.epochs[0].Start:
+		return EpochEnd{Epoch: l.snapshots[0].ID.Epoch, End: l.epochs[0].Start}
 	case i == 0: // below all
 		return EpochEnd{Epoch: e, End: l.epochs[0].Start}
 	}
@@ -40,7 +48,8 @@ func (l *logState) endOffsetForEpoch(e Epoch) EpochEnd {
 }
 
 // diverges validates a fetch position against the log of the leader
-// (ReplicatedLog.validateOffsetAndEpoch).
+// (ReplicatedLog.validateOffsetAndEpoch). What it says counts if the position is not
+// below the log: see belowLog.
 func (l *logState) diverges(offset Offset, epoch Epoch) (EpochEnd, bool) {
 	if offset == 0 && l.start == 0 {
 		return NoEpochEnd, false
@@ -66,7 +75,7 @@ func (l *logState) truncationPoint(d EpochEnd) Offset {
 
 // grow appends up to end under an epoch.
 func (l *logState) grow(epoch Epoch, end Offset) {
-	if epoch > l.lastEpoch() {
+	if len(l.epochs) == 0 || epoch > l.lastEpoch() {
 		l.epochs = append(l.epochs, EpochStart{Epoch: epoch, Start: l.end})
 	}
 	l.end = end

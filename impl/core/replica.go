@@ -3,7 +3,6 @@ package core
 import (
 	"errors"
 	"slices"
-	"strconv"
 )
 
 // Replica is one KRaft replica. It is not safe for concurrent use.
@@ -38,6 +37,10 @@ type Replica struct {
 	batch   [][]byte // records of the OpAppendData of this Step
 	flush   bool     // something was written in this Step and no flush asked for
 
+	receiving receiving
+	received  bool       // a snapshot was received, or begun, by this process
+	written   []Snapshot // by the state machine, and not yet taken
+
 	peers       []peer // first the voters, in their order
 	correlation int32
 	rng         uint64
@@ -69,8 +72,11 @@ func New(cfg Config, disk DiskState, now Ticks, out *Effects) (*Replica, error) 
 		recording: noRecording,
 		log: logState{
 			start: disk.LogStart, end: disk.LogEnd, flushed: disk.LogEnd,
-			epochs: slices.Clone(disk.Epochs),
+			epochs: slices.Clone(disk.Epochs), snapshots: slices.Clone(disk.Snapshots),
 		},
+	}
+	if latest := r.log.latest(); latest != NoSnapshot {
+		r.hwFloor = latest.End // it is committed; that more is, the leader has to say
 	}
 	for i, v := range cfg.Voters {
 		r.peers = append(r.peers, peer{id: v.ID, voter: i})
@@ -111,6 +117,12 @@ func (r *Replica) Step(now Ticks, in *Input, out *Effects) {
 		if r.role == Leader {
 			r.resign(actResign)
 		}
+	case InputSnapshotTaken:
+		r.written = append(r.written, Snapshot{ID: in.SnapshotID, Size: in.Size})
+	case InputSnapshotVerified:
+		r.snapshotVerified(in)
+	case InputAdvanceLogStart:
+		r.advanceLogStart(in)
 	}
 	r.poll()
 }
@@ -121,6 +133,7 @@ func (r *Replica) State() State {
 		Role: r.role, Epoch: r.epoch, Leader: r.leader, Voted: r.voted, HighWatermark: r.hw,
 		LogStart: r.log.start, LogEnd: r.log.end, LastEpoch: r.log.lastEpoch(), Flushed: r.log.flushed,
 		EpochStart: UnknownOffset,
+		Snapshot:   r.log.latest(), Fetching: r.receiving.id, Position: r.receiving.position,
 	}
 	if r.role == Leader {
 		s.EpochStart = r.lead.epochStart
@@ -138,6 +151,9 @@ func (r *Replica) poll() {
 		r.leaderWork()
 	} else {
 		r.failWaiting()
+	}
+	if len(r.written) > 0 {
+		r.takeSnapshots()
 	}
 	r.sendRequests()
 	r.out.Wake = r.nextWake()
@@ -241,6 +257,9 @@ func (c *Config) defaults() {
 	if c.MaxFetchBytes == 0 {
 		c.MaxFetchBytes = 8 << 20
 	}
+	if c.MaxSnapshotBytes == 0 {
+		c.MaxSnapshotBytes = 8 << 20
+	}
 	c.Voters = slices.Clone(c.Voters)
 	if len(c.Bootstrap) > 0 {
 		c.Bootstrap = slices.Clone(c.Bootstrap)
@@ -258,7 +277,8 @@ func (c *Config) check() error {
 			return errors.New("core: a timeout is negative")
 		}
 	}
-	if c.AppendLinger < 0 || c.MaxBatchRecords < 0 || c.MaxBatchBytes < 0 || c.MaxPendingAppends < 0 || c.MaxFetchBytes < 0 {
+	if c.AppendLinger < 0 || c.MaxBatchRecords < 0 || c.MaxBatchBytes < 0 || c.MaxPendingAppends < 0 ||
+		c.MaxFetchBytes < 0 || c.MaxSnapshotBytes < 0 {
 		return errors.New("core: a limit is negative")
 	}
 	if c.ID < NoReplica {
@@ -272,37 +292,6 @@ func (c *Config) check() error {
 			if v.ID == w.ID {
 				return errors.New("core: two voters have one id")
 			}
-		}
-	}
-	return nil
-}
-
-func (d *DiskState) check(c *Config) error {
-	switch {
-	case d.LogStart != 0:
-		return errors.New("core: the log does not start at 0, and there are no snapshots yet")
-	case d.HasElection && (d.Election.Epoch < 0 || d.Election.Epoch > MaxEpoch):
-		return errors.New("core: the epoch " + strconv.Itoa(int(d.Election.Epoch)) + " of the quorum state is none")
-	case d.LogEnd < 0:
-		return errors.New("core: the log end is negative")
-	case d.LogEnd > 0 && !d.HasElection:
-		// The election is durable before anything is appended.
-		return errors.New("core: no quorum-state beside a log that ends at " +
-			strconv.FormatInt(int64(d.LogEnd), 10) + ": the vote and the epoch are lost")
-	case d.LogEnd > 0 && len(d.Epochs) == 0:
-		return errors.New("core: the log has records and no epochs")
-	case d.HasElection && d.Election.Voted.ID != NoReplica && c.ID == NoReplica:
-		return errors.New("core: there is a vote and the replica has no id")
-	}
-	for i, e := range d.Epochs {
-		if e.Epoch > MaxEpoch {
-			return errors.New("core: the epoch " + strconv.Itoa(int(e.Epoch)) + " of the log is none")
-		}
-		if e.Epoch <= 0 || e.Start < 0 || e.Start >= d.LogEnd {
-			return errors.New("core: an epoch of the log has no records")
-		}
-		if i == 0 && e.Start != 0 || i > 0 && (e.Epoch <= d.Epochs[i-1].Epoch || e.Start <= d.Epochs[i-1].Start) {
-			return errors.New("core: the epochs of the log do not ascend")
 		}
 	}
 	return nil

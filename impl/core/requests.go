@@ -55,8 +55,12 @@ func (r *Replica) anyBusy() bool {
 	return false
 }
 
-// resetConnections forgets every request in flight: who sent it has another role now.
+// resetConnections forgets every request in flight: who sent it has another role now. In
+// a new epoch a snapshot that is being received is forgotten with them.
 func (r *Replica) resetConnections() {
+	if r.receiving.id != NoSnapshot && r.receiving.epoch != r.epoch {
+		r.abandon()
+	}
 	for i := range r.peers {
 		p := &r.peers[i]
 		p.busy, p.backoff, p.failed = false, 0, false
@@ -130,6 +134,8 @@ func (r *Replica) handleRequest(in *Input) {
 		r.handleEndQuorumEpochRequest(in)
 	case Fetch:
 		r.handleFetchRequest(in)
+	case FetchSnapshot:
+		r.handleFetchSnapshotRequest(in)
 	}
 }
 
@@ -157,6 +163,7 @@ func (r *Replica) handleResponse(in *Input) {
 		BeginQuorumEpoch: actHandleBeginQuorumEpochResponse,
 		EndQuorumEpoch:   actHandleEndQuorumEpochResponse,
 		Fetch:            actHandleFetchResponse,
+		FetchSnapshot:    actHandleFetchSnapshotResponse,
 	}[m.Kind]
 	switch {
 	case m.Epoch < r.epoch, m.Error == UnknownLeaderEpoch:
@@ -180,7 +187,8 @@ func (r *Replica) handleResponse(in *Input) {
 		r.backOff(p)
 		return
 	}
-	if m.Error != None {
+	gone := m.Kind == FetchSnapshot && (m.Error == SnapshotNotFound || m.Error == PositionOutOfRange)
+	if m.Error != None && !gone {
 		// Also INVALID_REQUEST, which stops Kafka: a peer shall not stop us.
 		if role != r.role {
 			r.done(action, in)
@@ -198,6 +206,8 @@ func (r *Replica) handleResponse(in *Input) {
 		r.handleEndQuorumEpochResponse(in, &answered, role != r.role)
 	case Fetch:
 		r.handleFetchResponse(in, &answered, role != r.role)
+	case FetchSnapshot:
+		r.handleFetchSnapshotResponse(in, &answered, role != r.role)
 	}
 }
 
@@ -248,7 +258,8 @@ func (r *Replica) nextWake() Ticks {
 	}
 	switch r.role {
 	case Follower:
-		if r.self >= 0 || r.follow.deadline > r.now { // an observer stays what it is
+		// An observer stays what it is, and a snapshot that is verified stops the timer.
+		if !r.receiving.verifying && (r.self >= 0 || r.follow.deadline > r.now) {
 			wake = min(wake, r.follow.deadline)
 		}
 	case Leader:

@@ -195,7 +195,7 @@ func (r *Replica) expireRole() bool {
 	case Candidate:
 		return r.expireCandidate()
 	case Follower:
-		if r.self < 0 || r.now < r.follow.deadline {
+		if r.self < 0 || r.now < r.follow.deadline || r.receiving.verifying {
 			return false
 		}
 		r.stand()

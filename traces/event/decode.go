@@ -145,7 +145,7 @@ func (d *decoder) node(n *Node) {
 }
 
 func (d *decoder) args(a *Args) {
-	const count, park, read = 1 << 0, 1 << 1, 1 << 2
+	const count, park, read, snapshot = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 	var seen uint32
 	d.Object()
 	for key := d.Key(true); key != nil; key = d.Key(false) {
@@ -159,6 +159,9 @@ func (d *decoder) args(a *Args) {
 		case "read":
 			d.Once(&seen, read)
 			a.Read = d.offset()
+		case "snapshot":
+			d.Once(&seen, snapshot)
+			a.Snapshot = d.snapshot()
 		default:
 			d.Unknown()
 		}
@@ -215,6 +218,12 @@ func (d *decoder) state(s *State) {
 		case "digest":
 			d.Once(&seen, uint32(HasDigest))
 			s.Digest = d.Hex()
+		case "snapshot":
+			d.Once(&seen, uint32(HasSnapshot))
+			s.Snapshot = d.snapshot()
+		case "fetching":
+			d.Once(&seen, uint32(HasFetching))
+			s.Fetching = d.fetching()
 		default:
 			d.Unknown()
 		}
@@ -227,7 +236,7 @@ func (d *decoder) state(s *State) {
 }
 
 func (d *decoder) logChange(l *LogChange) {
-	const truncated, base, appended, digest = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+	const truncated, base, appended, digest, reset = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4
 	var seen uint32
 	l.Truncated = -1
 	d.Object()
@@ -236,6 +245,9 @@ func (d *decoder) logChange(l *LogChange) {
 		case "truncated":
 			d.Once(&seen, truncated)
 			l.Truncated = d.Int(-1, math.MaxInt64)
+		case "reset":
+			d.Once(&seen, reset)
+			l.Reset = d.Int(1, math.MaxInt64)
 		case "base":
 			d.Once(&seen, base)
 			l.Base = d.offset()
@@ -254,11 +266,11 @@ func (d *decoder) logChange(l *LogChange) {
 		}
 	}
 	d.Need(seen, base, "base")
-	d.Need(seen, digest, "digest")
+	l.NoDigest = seen&digest == 0
 }
 
 func (d *decoder) durable(x *Durable) {
-	const election, logEnd = 1 << 0, 1 << 1
+	const election, logEnd, snapshot = 1 << 0, 1 << 1, 1 << 2
 	var seen uint32
 	x.LogEnd = -1
 	d.Object()
@@ -270,6 +282,9 @@ func (d *decoder) durable(x *Durable) {
 		case "logEnd":
 			d.Once(&seen, logEnd)
 			x.LogEnd = d.Int(-1, math.MaxInt64)
+		case "snapshot":
+			d.Once(&seen, snapshot)
+			x.Snapshot = d.snapshot()
 		default:
 			d.Unknown()
 		}

@@ -4,8 +4,9 @@ import "math"
 
 func (d *decoder) message(m *Message) {
 	const conn, corr, dir, kind, external, epoch, leader, code, preVote, granted, offset, lastEpoch,
-		hw, diverging, records, read = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7,
-		1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15
+		hw, diverging, records, read, snapshot, position, bytes, size = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7,
+		1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15,
+		1 << 16, 1 << 17, 1 << 18, 1 << 19
 	var seen uint32
 	d.Object()
 	for key := d.Key(true); key != nil; key = d.Key(false) {
@@ -59,6 +60,18 @@ func (d *decoder) message(m *Message) {
 		case "read":
 			d.Once(&seen, read)
 			m.Read = d.offset()
+		case "snapshot":
+			d.Once(&seen, snapshot)
+			m.Snapshot = d.snapshot()
+		case "position":
+			d.Once(&seen, position)
+			m.Position = d.Int(math.MinInt64, math.MaxInt64)
+		case "bytes":
+			d.Once(&seen, bytes)
+			m.Bytes = d.offset()
+		case "size":
+			d.Once(&seen, size)
+			m.Size = d.Int(math.MinInt64, math.MaxInt64)
 		default:
 			d.Unknown()
 		}
@@ -156,14 +169,14 @@ func (d *decoder) runs() []Run {
 	for i := 0; d.Element(i == 0); i++ {
 		var r Run
 		d.Array()
-		d.item(true)
+		d.item(true, runShape)
 		r.Epoch = d.int32(0)
-		d.item(false)
+		d.item(false, runShape)
 		r.Kind = d.name()
-		d.item(false)
+		d.item(false, runShape)
 		r.Count = d.Int(1, math.MaxInt64)
 		if d.Element(false) {
-			d.Fail("want [epoch, kind, count], found a fourth element")
+			d.Fail("want %s, found a fourth element", runShape)
 		}
 		if d.Failed() {
 			d.InElement(i)
@@ -174,9 +187,44 @@ func (d *decoder) runs() []Run {
 	return runs
 }
 
+// What arrays of a fixed length hold, for errors.
+const (
+	runShape      = "[epoch, kind, count]"
+	snapshotShape = "[end, epoch]"
+	fetchingShape = "[end, epoch, position]"
+)
+
+// snapshot reads [end, epoch], of any snapshot that a peer may name.
+func (d *decoder) snapshot() (id SnapshotID) {
+	d.Array()
+	d.item(true, snapshotShape)
+	id.End = d.Int(math.MinInt64, math.MaxInt64)
+	d.item(false, snapshotShape)
+	id.Epoch = d.int32(math.MinInt32)
+	if d.Element(false) {
+		d.Fail("want %s, found a third element", snapshotShape)
+	}
+	return id
+}
+
+// fetching reads [end, epoch, position].
+func (d *decoder) fetching() (f Fetching) {
+	d.Array()
+	d.item(true, fetchingShape)
+	f.Snapshot.End = d.offset()
+	d.item(false, fetchingShape)
+	f.Snapshot.Epoch = d.int32(0)
+	d.item(false, fetchingShape)
+	f.Position = d.offset()
+	if d.Element(false) {
+		d.Fail("want %s, found a fourth element", fetchingShape)
+	}
+	return f
+}
+
 // item moves to an element that must be there.
-func (d *decoder) item(first bool) {
+func (d *decoder) item(first bool, shape string) {
 	if !d.Element(first) && !d.Failed() {
-		d.Fail("want [epoch, kind, count], found fewer")
+		d.Fail("want %s, found fewer", shape)
 	}
 }

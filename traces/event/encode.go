@@ -73,7 +73,18 @@ func appendArgs(dst []byte, a Args) []byte {
 	if a.Read != 0 {
 		dst = ndjson.AppendInt(dst, `,"read":`, a.Read)
 	}
+	dst = appendSnapshot(dst, a.Snapshot)
 	return closeObject(dst, at)
+}
+
+// appendSnapshot writes a snapshot, if it is one.
+func appendSnapshot(dst []byte, id SnapshotID) []byte {
+	if id == (SnapshotID{}) {
+		return dst
+	}
+	dst = ndjson.AppendInt(dst, `,"snapshot":[`, id.End)
+	dst = ndjson.AppendInt(dst, `,`, int64(id.Epoch))
+	return append(dst, ']')
 }
 
 func appendMessage(dst []byte, m *Message) []byte {
@@ -124,6 +135,16 @@ func appendMessage(dst []byte, m *Message) []byte {
 	if m.Read != 0 {
 		dst = ndjson.AppendInt(dst, `,"read":`, m.Read)
 	}
+	dst = appendSnapshot(dst, m.Snapshot)
+	if m.Position != 0 {
+		dst = ndjson.AppendInt(dst, `,"position":`, m.Position)
+	}
+	if m.Bytes != 0 {
+		dst = ndjson.AppendInt(dst, `,"bytes":`, m.Bytes)
+	}
+	if m.Size != 0 {
+		dst = ndjson.AppendInt(dst, `,"size":`, m.Size)
+	}
 	return append(dst, '}')
 }
 
@@ -173,6 +194,15 @@ func appendState(dst []byte, s *State) []byte {
 	if s.Has&HasDigest != 0 {
 		dst = ndjson.AppendHex(append(dst, `,"digest":`...), s.Digest)
 	}
+	if s.Has&HasSnapshot != 0 {
+		dst = appendSnapshot(dst, s.Snapshot)
+	}
+	if s.Has&HasFetching != 0 {
+		dst = ndjson.AppendInt(dst, `,"fetching":[`, s.Fetching.Snapshot.End)
+		dst = ndjson.AppendInt(dst, `,`, int64(s.Fetching.Snapshot.Epoch))
+		dst = ndjson.AppendInt(dst, `,`, s.Fetching.Position)
+		dst = append(dst, ']')
+	}
 	return closeObject(dst, at)
 }
 
@@ -181,11 +211,16 @@ func appendLog(dst []byte, l *LogChange) []byte {
 	if l.Truncated != -1 {
 		dst = ndjson.AppendInt(dst, `,"truncated":`, l.Truncated)
 	}
+	if l.Reset != 0 {
+		dst = ndjson.AppendInt(dst, `,"reset":`, l.Reset)
+	}
 	dst = ndjson.AppendInt(dst, `,"base":`, l.Base)
 	if len(l.Appended) > 0 {
 		dst = appendRuns(append(dst, `,"appended":`...), l.Appended)
 	}
-	dst = ndjson.AppendHex(append(dst, `,"digest":`...), l.Digest)
+	if !l.NoDigest {
+		dst = ndjson.AppendHex(append(dst, `,"digest":`...), l.Digest)
+	}
 	return closeObject(dst, at)
 }
 
@@ -197,5 +232,6 @@ func appendDurable(dst []byte, d *Durable) []byte {
 	if d.LogEnd != -1 {
 		dst = ndjson.AppendInt(dst, `,"logEnd":`, d.LogEnd)
 	}
+	dst = appendSnapshot(dst, d.Snapshot)
 	return closeObject(dst, at)
 }

@@ -57,6 +57,22 @@ type Args struct {
 	Park bool
 	// Read numbers a linearizable read at this node (StartRead, ServeRead).
 	Read int64
+	// Snapshot that is taken, installed, or where the log is to start (TakeSnapshot,
+	// InstallSnapshot, AdvanceLogStart).
+	Snapshot SnapshotID
+}
+
+// SnapshotID names a snapshot: of everything below End, where Epoch is the epoch of
+// the last record of that. The zero value is none.
+type SnapshotID struct {
+	End   int64
+	Epoch int32
+}
+
+// Fetching is how far a snapshot was received: all bytes below Position.
+type Fetching struct {
+	Snapshot SnapshotID
+	Position int64
 }
 
 // Conn names a connection for ever: who opened it, to whom, in which incarnation
@@ -73,6 +89,7 @@ const (
 	BeginQuorumEpoch = "BeginQuorumEpoch"
 	EndQuorumEpoch   = "EndQuorumEpoch"
 	Fetch            = "Fetch"
+	FetchSnapshot    = "FetchSnapshot"
 )
 
 // Message is what was on the wire, as far as the specification models it. The
@@ -86,8 +103,8 @@ type Message struct {
 	External bool
 
 	// Epoch is the epoch that the sender states: the candidate's in Vote, the
-	// leader's in BeginQuorumEpoch and EndQuorumEpoch, the fetcher's in Fetch,
-	// the answering replica's in every response.
+	// leader's in BeginQuorumEpoch and EndQuorumEpoch, the fetcher's in Fetch and
+	// FetchSnapshot, the answering replica's in every response.
 	Epoch int32
 	// Leader is the leader that a response names, -1 if none.
 	Leader int32
@@ -110,6 +127,12 @@ type Message struct {
 	// confirm, and that its response so confirms; 0 if none. It is not on the
 	// wire: request and response are matched by correlation.
 	Read int64
+	// Snapshot is what FetchSnapshot is about, and where a Fetch response sends a
+	// follower that the log cannot help; the zero value if it does not.
+	Snapshot SnapshotID
+	// Position is where the bytes of FetchSnapshot begin. Its response says how many
+	// there are, and the Size of the whole snapshot.
+	Position, Bytes, Size int64
 }
 
 // EpochEnd is an epoch and the offset where it ends (exclusive).
@@ -146,6 +169,8 @@ const (
 	HasLastEpoch
 	HasFlushed
 	HasDigest
+	HasSnapshot
+	HasFetching
 )
 
 // State is what was observed of a replica after an action; Has says which
@@ -166,12 +191,20 @@ type State struct {
 	Flushed int64
 	// Digest is the chained digest of the log up to LogEnd (see [LogChange]).
 	Digest uint64
+	// Snapshot is the latest one held. Not written by a replica that holds none.
+	Snapshot SnapshotID
+	// Fetching is the snapshot that is being received, the zero value if none is. Not
+	// written by a process that has not received any.
+	Fetching Fetching
 }
 
-// LogChange is a change of the log: first a truncation, then an append.
+// LogChange is a change of the log: first a truncation or a reset, then an append.
 type LogChange struct {
 	// Truncated is the offset that the log was cut to, -1 if it was not.
 	Truncated int64
+	// Reset is where the log, emptied, now starts and ends, as a snapshot took its
+	// place; 0 if it was not.
+	Reset int64
 	// Base is the offset of the first record appended.
 	Base int64
 	// Appended are the records appended, as runs.
@@ -180,6 +213,8 @@ type LogChange struct {
 	// the previous batch boundary and the bytes of the batch, from 0 at offset 0.
 	// Two logs that agree at an offset have one digest there.
 	Digest uint64
+	// NoDigest: it is not known, as the log began with a snapshot of another replica.
+	NoDigest bool
 }
 
 // Durable says what an action made durable.
@@ -188,4 +223,6 @@ type Durable struct {
 	Election bool
 	// LogEnd is the flushed end of the log, -1 if the log was not flushed.
 	LogEnd int64
+	// Snapshot that is now held, the zero value if there is no new one.
+	Snapshot SnapshotID
 }

@@ -78,7 +78,7 @@ func randomEvent(r *rand.Rand) Event {
 		Step: offset(r, 0), Action: text(r),
 	}
 	if r.IntN(2) == 0 {
-		e.Args = Args{offset(r, 0), r.IntN(2) == 0, offset(r, 0)}
+		e.Args = Args{offset(r, 0), r.IntN(2) == 0, offset(r, 0), randomSnapshot(r)}
 	}
 	if r.IntN(2) == 0 {
 		m := randomMessage(r)
@@ -87,14 +87,18 @@ func randomEvent(r *rand.Rand) Event {
 	for range r.IntN(4) {
 		e.Send = append(e.Send, randomMessage(r))
 	}
-	e.State = State{StateFields(r.IntN(1 << 10)), text(r), number(r, 0), number(r, -1), number(r, -1), offset(r, -1),
-		offset(r, 0), offset(r, 0), number(r, -1), offset(r, 0), r.Uint64()}
+	e.State = State{StateFields(r.IntN(1 << 12)), text(r), number(r, 0), number(r, -1), number(r, -1), offset(r, -1),
+		offset(r, 0), offset(r, 0), number(r, -1), offset(r, 0), r.Uint64(),
+		randomSnapshot(r), Fetching{SnapshotID{offset(r, 0), number(r, 0)}, offset(r, 0)}}
 	e.State = normal(e.State)
 	if r.IntN(2) == 0 {
-		e.Log = &LogChange{offset(r, -1), offset(r, 0), randomRuns(r), r.Uint64()}
+		e.Log = &LogChange{offset(r, -1), offset(r, 0), offset(r, 0), randomRuns(r), r.Uint64(), false}
+		if r.IntN(4) == 0 {
+			e.Log.Digest, e.Log.NoDigest = 0, true
+		}
 	}
 	if r.IntN(2) == 0 {
-		e.Durable = &Durable{r.IntN(2) == 0, offset(r, -1)}
+		e.Durable = &Durable{r.IntN(2) == 0, offset(r, -1), randomSnapshot(r)}
 	}
 	return e
 }
@@ -132,20 +136,37 @@ func normal(s State) State {
 	if s.Has&HasDigest != 0 {
 		n.Digest = s.Digest
 	}
+	if s.Has&HasSnapshot != 0 {
+		n.Snapshot = s.Snapshot
+		if n.Snapshot == (SnapshotID{}) {
+			n.Has &^= HasSnapshot
+		}
+	}
+	if s.Has&HasFetching != 0 {
+		n.Fetching = s.Fetching
+	}
 	return n
 }
 
 func randomMessage(r *rand.Rand) Message {
 	m := Message{
 		Conn: Conn{number(r, -1), number(r, -1), number(r, 0), offset(r, 0)}, Correlation: number(r, math.MinInt32),
-		Response: r.IntN(2) == 0, Kind: pick(r, Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, text(r)), External: r.IntN(8) == 0,
+		Response: r.IntN(2) == 0, Kind: pick(r, Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot, text(r)), External: r.IntN(8) == 0,
 		Epoch: number(r, -1), Leader: number(r, -1), Error: int16(r.Uint32()), PreVote: r.IntN(2) == 0, Granted: r.IntN(2) == 0,
 		Offset: offset(r, -1), LastEpoch: number(r, -1), HighWatermark: offset(r, -1), Records: randomRuns(r), Read: offset(r, 0),
+		Snapshot: randomSnapshot(r), Position: offset(r, math.MinInt64), Bytes: offset(r, 0), Size: offset(r, math.MinInt64),
 	}
 	if r.IntN(3) == 0 {
 		m.Diverging = &EpochEnd{number(r, -1), offset(r, -1)}
 	}
 	return m
+}
+
+func randomSnapshot(r *rand.Rand) SnapshotID {
+	if r.IntN(2) == 0 {
+		return SnapshotID{}
+	}
+	return SnapshotID{offset(r, math.MinInt64), number(r, math.MinInt32)}
 }
 
 func randomRuns(r *rand.Rand) []Run {
