@@ -53,6 +53,17 @@ type File interface {
 	Sync() error
 }
 
+// OpenRead opens an existing file for reading: also one that may not be written,
+// as Kafka leaves its snapshots, if the file system has a method of this name.
+func OpenRead(fsys FS, name string) (File, error) {
+	if r, ok := fsys.(interface {
+		OpenRead(name string) (File, error)
+	}); ok {
+		return r.OpenRead(name)
+	}
+	return fsys.Open(name)
+}
+
 // ReadFile returns the content of a file.
 func ReadFile(fsys FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)

@@ -30,6 +30,11 @@ func (OS) Open(name string) (File, error) {
 	return openOS(name, os.O_RDWR)
 }
 
+// OpenRead implements the optional method of [OpenRead].
+func (OS) OpenRead(name string) (File, error) {
+	return openOS(name, os.O_RDONLY)
+}
+
 func openOS(name string, flag int) (File, error) {
 	f, err := os.OpenFile(name, flag, 0o644)
 	if err != nil {

@@ -328,3 +328,22 @@ func (l *Log) closeFiles() error {
 	}
 	return errors.Join(errs...)
 }
+
+// SegmentInfo is a segment as retention sees it.
+type SegmentInfo struct {
+	// Base is the offset of its first record.
+	Base int64
+	// Size in bytes.
+	Size int64
+}
+
+// Segments returns the segments, oldest first.
+func (l *Log) Segments() []SegmentInfo {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	all := make([]SegmentInfo, len(l.segments))
+	for i, s := range l.segments {
+		all[i] = SegmentInfo{Base: s.base, Size: s.size}
+	}
+	return all
+}

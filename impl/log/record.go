@@ -6,11 +6,7 @@ import (
 	"hash/crc32"
 )
 
-// Key of a control record: int16 version 0, int16 type (ControlRecordType).
-const (
-	controlLeaderChange = 2
-	leaderChangeVersion = 0
-)
+const leaderChangeVersion = 0
 
 // Record is one record of a batch, without what KRaft does not use.
 type Record struct {
@@ -42,9 +38,7 @@ func AppendDataBatch(dst []byte, base int64, epoch int32, values [][]byte, times
 func AppendLeaderChangeBatch(dst []byte, base int64, epoch int32, change LeaderChange, timestamp int64) []byte {
 	start := len(dst)
 	dst = appendHeader(dst, base, epoch, attributeControl, 1, timestamp)
-	var key [4]byte
-	binary.BigEndian.PutUint16(key[2:], controlLeaderChange)
-	dst = appendRecord(dst, 0, key[:], appendLeaderChange(nil, change))
+	dst = appendRecord(dst, 0, ControlLeaderChange.key(), appendLeaderChange(nil, change))
 	return seal(dst, start)
 }
 
@@ -206,7 +200,7 @@ func (b Batch) LeaderChange() (LeaderChange, error) {
 		if r.Offset != b.Base {
 			return nil
 		}
-		if kind := binary.BigEndian.Uint16(r.Key[2:]); kind != controlLeaderChange {
+		if kind := r.Control(); kind != ControlLeaderChange {
 			return fmt.Errorf("control record of type %d", kind)
 		}
 		var ok bool

@@ -159,6 +159,10 @@ var Flushes = []Flush{
 	{Site: "impl/log/truncate.go: fs.WriteFile(l.fsys, path.Join(l.dir, epochFile), renderEpochs(kept))", What: "the epochs, before they go away", Tests: "TestCrashSweep"},
 	{Site: "impl/log/truncate.go: l.fsys.SyncDir(l.dir)", What: "that a segment is gone, before the one below it", Tests: "TestCrashSweep"},
 
+	{Site: "impl/snapshot/part.go: p.file.Sync()", What: "the content of a snapshot, before it has its name", Tests: "TestSweep", NoSeeds: true},
+	{Site: "impl/snapshot/part.go: p.fsys.SyncDir(p.dir)", What: "the name of a snapshot", Tests: "TestSweep", NoSeeds: true},
+	{Site: "impl/snapshot/dir.go: fsys.SyncDir(dir)", What: "the names of the snapshots that the process before may have renamed just before it died", Tests: "TestSweep", NoSeeds: true},
+
 	{Site: "impl/quorumstate/store.go: s.fsys.SyncDir(path.Dir(s.name))", What: "the name of a quorum-state file that is acted on", Tests: "TestSweep|TestStore"},
 	{Site: "impl/quorumstate/store.go: fs.WriteFile(s.fsys, s.name, b)", What: "epoch, leader and vote", Tests: "TestStore|TestSweep"},
 
