@@ -21,10 +21,8 @@ func (t *table) larger() int {
 		return 4 * n
 	case n < 1<<22:
 		return 2 * n
-	case t.refill != nil:
-		return n / 2 * 3
 	default:
-		return n / 4 * 5
+		return n / 2 * 3
 	}
 }
 
