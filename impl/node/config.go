@@ -39,6 +39,9 @@ type Config struct {
 	// ClientListen is host:port of the listener of the provisional client protocol.
 	// Empty: none.
 	ClientListen string
+	// ListenerName is what the quorum's listener is called in requests, in upper case
+	// (the first of controller.listener.names). All nodes must agree. Empty: CONTROLLER.
+	ListenerName string
 	// Voters of the quorum. A node that is not one of them is an observer.
 	Voters []Voter
 	// ClusterID, if not empty, must be that of every peer that states one.
@@ -116,7 +119,7 @@ func (c *Config) core(incarnation int32) core.Config {
 
 func (c *Config) codec() *wire.Codec {
 	w := &wire.Codec{
-		ClusterID: c.ClusterID, PreVote: !c.DisablePreVote, MaxFetch: c.MaxFetch,
+		ClusterID: c.ClusterID, Listener: c.ListenerName, PreVote: !c.DisablePreVote, MaxFetch: c.MaxFetch,
 		Endpoints: make(map[core.ReplicaID]wire.Endpoint, len(c.Voters)),
 	}
 	for _, v := range c.Voters {

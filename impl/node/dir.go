@@ -26,7 +26,7 @@ func openDir(fsys fs.FS, dir string) (_ fs.FS, unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, nil, err
 	}
-	unlock, err = lockDir(path.Join(dir, ".lock")) // the name is Kafka's
+	unlock, err = LockDir(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("lock %s: %w", dir, err)
 	}

@@ -4,6 +4,7 @@ package node
 
 import "errors"
 
-func lockDir(string) (func(), error) {
+// LockDir is not supported.
+func LockDir(string) (func(), error) {
 	return nil, errors.New("locks are not supported on this system")
 }
