@@ -38,6 +38,7 @@ type testNode struct {
 	file    Election
 	hasFile bool
 	flushes []flushing
+	snaps   testSnapshots
 	dump    *strings.Builder
 	inputs  []stepInput
 }
@@ -106,6 +107,7 @@ type cluster struct {
 	client    ClientID
 	steps     int
 	actions   map[string]int
+	snapEvery Offset // a snapshot after so many committed records; 0: never
 }
 
 func newCluster(t *testing.T, voters, observers int, seed uint64, change func(*Config)) *cluster {
@@ -134,10 +136,11 @@ func newCluster(t *testing.T, voters, observers int, seed uint64, change func(*C
 
 func (c *cluster) start(n *testNode) {
 	n.up, n.inc = true, n.inc+1
-	n.log = append([]testBatch(nil), n.durable...)
 	n.flushes = nil
+	n.snaps.restart(n)
+	n.log = append([]testBatch(nil), n.durable...)
 	n.cfg.Seed = c.rng.Uint64()
-	disk := DiskState{Election: n.file, HasElection: n.hasFile}
+	disk := DiskState{Election: n.file, HasElection: n.hasFile, LogStart: n.start(), LogEnd: n.start(), Snapshots: n.snaps.held()}
 	for _, b := range n.log {
 		if len(disk.Epochs) == 0 || disk.Epochs[len(disk.Epochs)-1].Epoch < b.Epoch {
 			disk.Epochs = append(disk.Epochs, EpochStart{Epoch: b.Epoch, Start: b.Base})
@@ -175,9 +178,12 @@ func (c *cluster) lost(a, b ReplicaID) bool {
 	return c.cut[[2]ReplicaID{a, b}] || c.cut[[2]ReplicaID{b, a}] || c.rng.Float64() < c.loss
 }
 
+// start is where the log starts: records before are in a snapshot.
+func (n *testNode) start() Offset { return Offset(len(n.snaps.base)) }
+
 func (n *testNode) end() Offset {
 	if len(n.log) == 0 {
-		return 0
+		return n.start()
 	}
 	return n.log[len(n.log)-1].End
 }
@@ -242,13 +248,15 @@ func (c *cluster) carryOut(n *testNode) {
 				}
 				done := n.flushes[len(n.flushes)-1] // group commit: all of them
 				n.flushes = n.flushes[:0]
-				n.durable = done.log
+				n.durable = from(done.log, n.start())
 				c.step(n, Input{Kind: InputFlushed, Flush: done.id, End: done.end})
 			})
 		case OpEvent:
 			c.actions[o.Event.Action]++
 			for _, m := range o.Event.Send {
-				require.Equal(c.t, m, messageEvent(&n.out.Ops[i+1].Message, n.out.Ops[i+1].Correlation))
+				want := messageEvent(&n.out.Ops[i+1].Message, n.out.Ops[i+1].Correlation)
+				want.Bytes = m.Bytes // read when it is sent
+				require.Equal(c.t, m, want)
 			}
 			require.Equal(c.t, int32(n.file.Epoch), o.Event.State.Epoch, "an event before its epoch is durable")
 			require.Equal(c.t, int32(n.file.Voted.ID), o.Event.State.Voted)
@@ -269,6 +277,8 @@ func (c *cluster) carryOut(n *testNode) {
 			c.sendResponse(n, o)
 		case OpComplete:
 			c.complete(n, o)
+		default:
+			c.carryOutSnapshot(n, o)
 		}
 	}
 	c.check(n)
@@ -318,6 +328,9 @@ func (c *cluster) sendResponse(n *testNode, o *Op) {
 		require.Equal(c.t, a.offset, m.Offset, "records that were not asked for")
 		c.read(n, o, &m)
 	}
+	if m.Kind == FetchSnapshot && o.MaxBytes > 0 {
+		m.Chunk = n.snaps.read(m.SnapshotID)[m.Position : m.Position+int64(o.MaxBytes)]
+	}
 	from := c.nodes[a.from]
 	if from.inc != a.inc || !from.up || c.lost(n.id, a.from) {
 		return
@@ -344,7 +357,7 @@ func (c *cluster) read(n *testNode, o *Op, m *Message) {
 }
 
 func (n *testNode) records(end Offset) []testRecord {
-	var all []testRecord
+	all := append([]testRecord(nil), n.snaps.base...)
 	for _, b := range n.log {
 		all = append(all, b.records...)
 	}
@@ -355,6 +368,7 @@ func (n *testNode) records(end Offset) []testRecord {
 func (c *cluster) check(n *testNode) {
 	s := n.r.State()
 	require.Equal(c.t, n.end(), s.LogEnd)
+	c.checkSnapshots(n, s)
 	if s.Role == Leader {
 		if other, ok := c.leaders[s.Epoch]; ok {
 			require.Equal(c.t, other, n.id, "two leaders in epoch %d", s.Epoch)
@@ -464,7 +478,7 @@ func (c *cluster) settle() {
 	l := c.leader()
 	for _, n := range c.nodes {
 		if n.up {
-			require.Equal(c.t, l.log, n.log)
+			require.Equal(c.t, l.records(l.end()), n.records(n.end()))
 		}
 	}
 }

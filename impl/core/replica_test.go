@@ -126,8 +126,11 @@ func TestClusterIdles(t *testing.T) {
 }
 
 // chaos runs a seed with loss, partitions and crashes, then heals it.
-func chaos(t *testing.T, seed uint64, voters int, change func(*Config)) *cluster {
+func chaos(t *testing.T, seed uint64, voters int, change func(*Config), more ...func(*cluster)) *cluster {
 	c := newCluster(t, voters, 1, seed, change)
+	for _, m := range more {
+		m(c)
+	}
 	c.loss, c.jitter, c.flushTime = 0.03, 20, 30
 	for i := range 120 {
 		c.run(Ticks(c.rng.IntN(400)), nil)
