@@ -30,6 +30,14 @@ const (
 	manifestName     = "MANIFEST"
 )
 
+// durable is what the order of writing a checkpoint is about. Tests watch it, and
+// have it fail.
+var durable = struct {
+	sync   func(f *os.File) error
+	rename func(from, to string) error
+	remove func(path string) error
+}{(*os.File).Sync, os.Rename, os.RemoveAll}
+
 // manifest is a checkpoint but for what grows with the number of states.
 type manifest struct {
 	Format   int      `json:"format"`
@@ -175,7 +183,7 @@ func (s *search[S]) writeCheckpoint() error {
 	old, _ := filepath.Glob(filepath.Join(root, "checkpoint-*"))
 	for _, path := range old {
 		if filepath.Base(path) != m.dir() {
-			if err := os.RemoveAll(path); err != nil {
+			if err := durable.remove(path); err != nil {
 				return err
 			}
 		}
@@ -380,7 +388,7 @@ func writePart(path string, fill func(w *bufio.Writer) error) (part, error) {
 		err = w.Flush()
 	}
 	if err == nil {
-		err = f.Sync()
+		err = durable.sync(f)
 	}
 	if err == nil {
 		err = f.Close()
@@ -418,7 +426,7 @@ func (m *manifest) write(root string) error {
 	}); err != nil {
 		return err
 	}
-	if err := os.Rename(temporary, filepath.Join(root, manifestName)); err != nil {
+	if err := durable.rename(temporary, filepath.Join(root, manifestName)); err != nil {
 		return err
 	}
 	return syncDir(root)
@@ -493,5 +501,5 @@ func syncDir(path string) error {
 		return err
 	}
 	defer d.Close()
-	return d.Sync()
+	return durable.sync(d)
 }

@@ -35,6 +35,7 @@ func TestResumeGivesTheSameCounts(t *testing.T) {
 }
 
 func resumed[S comparable](t *testing.T, spec func() Spec[S], opt Options, depths []int) {
+	hasty(t)
 	opt.KeepGoing, opt.Workers = true, 2
 	want, err := Run(spec(), opt)
 	require.NoError(t, err)
