@@ -14,7 +14,10 @@ var ErrPosition = errors.New("not the next position")
 // Partial is a snapshot that is received in chunks (FetchSnapshot). It is for one
 // goroutine. After an error of the file system every call returns that error, and
 // only Discard and Close are left.
-type Partial struct{ part }
+type Partial struct {
+	part
+	verified int64 // the size at which all of it was good
+}
 
 // Receive begins to receive a snapshot from a replica, or goes on where a process
 // before has ended: what it received from the same replica is kept, as far as it is
@@ -29,7 +32,7 @@ func Receive(fsys fs.FS, dir string, id ID, source int32) (*Partial, error) {
 	if err != nil {
 		return nil, fmt.Errorf("receive snapshot %s: %w", id, err)
 	}
-	p := &Partial{part{fsys: fsys, dir: dir, id: id, name: path.Join(dir, id.partName(fromPart(source)))}}
+	p := &Partial{part: part{fsys: fsys, dir: dir, id: id, name: path.Join(dir, id.partName(fromPart(source)))}}
 	found := false
 	for _, name := range names {
 		_, who, k := parse(name)
@@ -97,18 +100,38 @@ func (p *Partial) Append(position int64, chunk []byte) error {
 	return p.write(chunk)
 }
 
-// Freeze checks that what was received is a whole snapshot, and makes it durable
-// under its name, in place of one that has it. Errors: [*CorruptError], after which
-// only Discard makes sense; those of the file system.
-func (p *Partial) Freeze() error {
-	if p.err != nil {
+// Verify does the work of Freeze that takes long, and leaves the name to it: it checks
+// the file and flushes it. Errors as of Freeze.
+func (p *Partial) Verify() error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	if p.err = p.file.Sync(); p.err != nil {
+		p.err = fmt.Errorf("flush %s: %w", p.name, p.err)
+	}
+	return p.err
+}
+
+// check reads the file, unless that was done and nothing has come since.
+func (p *Partial) check() error {
+	if p.err != nil || p.verified == p.size && p.size > 0 {
 		return p.err
 	}
 	s := newScanner(p.file, p.name, p.id, p.size)
 	for s.next() {
 	}
-	if s.err != nil {
-		return s.err
+	if s.err == nil {
+		p.verified = p.size
+	}
+	return s.err
+}
+
+// Freeze checks that what was received is a whole snapshot, and makes it durable
+// under its name, in place of one that has it. Errors: [*CorruptError], after which
+// only Discard makes sense; those of the file system.
+func (p *Partial) Freeze() error {
+	if err := p.check(); err != nil {
+		return err
 	}
 	return p.freeze()
 }
