@@ -33,6 +33,7 @@ var pins = map[string]Pin{
 	"four-two-epochs":   {Distinct: 6337795, Projected: 6337795, Depth: 68},
 	"divergence-rounds": {Distinct: 6161614, Projected: 5686307, Depth: 71},
 	"crashes":           {Distinct: 51300506, Projected: 29707908, Depth: 45},
+	"five-epochs":       {Distinct: 192430692, Projected: 192430692, Depth: 103},
 	"three-in-flight":   {Distinct: 1557259, Projected: 1557259, Depth: 59},
 	"parked":            {Distinct: 439933, Projected: 431159, Depth: 47},
 	"lost-disk":         {Distinct: 398951, Projected: 357413, Depth: 64},

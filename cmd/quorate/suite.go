@@ -114,6 +114,7 @@ func (s *suite) models() error {
 	var seconds float64
 	reached := map[string]bool{}
 	fired := map[string]uint64{}
+	var large *checker.Result
 	for i := range spec.Models {
 		m := &spec.Models[i]
 		if m.Deep && !s.deep {
@@ -144,6 +145,9 @@ func (s *suite) models() error {
 		if err := s.record(m.Name, res, before); err != nil {
 			return err
 		}
+		if m.Name == spillModel {
+			large = res
+		}
 		distinct, generated, seconds = distinct+res.Distinct, generated+res.Generated, seconds+res.Seconds
 		for _, p := range res.Properties {
 			reached[p.Name] = reached[p.Name] || p.Verdict == "reached"
@@ -157,6 +161,9 @@ func (s *suite) models() error {
 		return err
 	}
 	s.never(reached, fired)
+	if m, ok := spec.ModelNamed(spillModel); ok && large != nil && !s.limited {
+		return s.spill(m, large)
+	}
 	return nil
 }
 
