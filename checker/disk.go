@@ -2,6 +2,7 @@ package checker
 
 import (
 	"iter"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 
@@ -54,7 +55,18 @@ func (w *worker[S]) insertSpilling(n int) (fresh uint64) {
 			continue
 		}
 		added |= 1 << uint(i)
-		if d.flushed && d.runs.MayContain(key) {
+		if d.flushed {
+			d.runs.Touch(key) // the misses of those that are added overlap too
+		}
+	}
+	if !d.flushed {
+		t.leave(w.seen, added)
+		return added
+	}
+	// Still with the handle: no key may reach the disk before it is a suspect.
+	for rest := added; rest != 0; rest &= rest - 1 {
+		i := bits.TrailingZeros64(rest)
+		if key := scramble(k.fps[i]); d.runs.MayContain(key) {
 			w.suspects.add(key, &k.ring[i], k.refs[i], k.hints[i])
 		} else {
 			fresh |= 1 << uint(i)
