@@ -46,7 +46,17 @@ func (s *search[S]) result() (*Result, error) {
 	if s.goal != nil {
 		return r, s.judgeGoal(r)
 	}
-	return r, s.judge(r)
+	if err := s.judge(r); err != nil || !s.opt.Explain {
+		return r, err
+	}
+	var tallies []*cutTally[S]
+	for _, w := range s.workers {
+		if w.cuts != nil {
+			tallies = append(tallies, w.cuts)
+		}
+	}
+	r.Explanation = explain(s.workers[0].spec, &s.opt, s.selected, r, tallies)
+	return r, nil
 }
 
 func (s *search[S]) judge(r *Result) error {
@@ -65,6 +75,9 @@ func (s *search[S]) judge(r *Result) error {
 			trace, err := s.trace(s.found[i].ref)
 			if err != nil {
 				return err
+			}
+			if s.opt.Explain {
+				noteOneShort(s.workers[0].spec, trace)
 			}
 			p := s.info.Properties[i]
 			r.Violations = append(r.Violations, Violation{

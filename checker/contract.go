@@ -77,6 +77,9 @@ type Info struct {
 	FormatStep func(process int, i Instance) string
 	// Legend explains, in a sentence, notation that descriptions use.
 	Legend string
+	// Hides says, in a sentence each, which behaviours of the real thing the model
+	// leaves out and no run reports as cut.
+	Hides []string
 }
 
 // Constant is a parameter of a model and its value.

@@ -52,7 +52,7 @@ func Counterexamples(title, legend string, processes []string, violations []Viol
 		d := Behaviour{Legend: legend, Processes: processes}
 		d.Title = fmt.Sprintf("%s: counterexample to %s, %s", title, v.Property, stepsText(len(v.Trace)-1))
 		d.Trace, d.Bad, d.Loop = v.Trace, true, v.Loop
-		d.Verdict = []string{fmt.Sprintf("violates %s (%s)%s", v.Property, v.Kind, prefixed(": ", v.Doc))}
+		d.Verdict = append([]string{fmt.Sprintf("violates %s (%s)%s", v.Property, v.Kind, prefixed(": ", v.Doc))}, v.Because...)
 		list = append(list, d)
 	}
 	return list

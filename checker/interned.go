@@ -71,6 +71,7 @@ type interned[R, M, G comparable] struct {
 	*store[R, M, G]
 	idle  sync.Pool
 	tried sync.Map // attemptKey: []remembered, for questions
+	cut   sync.Map // cutKey: []cuttable
 }
 
 func (s *interned[R, M, G]) fork() Spec[Tuple] {

@@ -36,6 +36,9 @@ type Options struct {
 	// names may be exchanged. Distinct then counts orbits, and Generated the steps
 	// from one state of each.
 	Symmetry bool
+	// Explain fills Result.Explanation, and TraceStep.OneShort at the end of
+	// counterexamples.
+	Explain bool
 	// Counterexamples, if more than 1, asks for so many that differ in more than the
 	// order of their steps, the shortest first. Such a run has one worker, and ends when
 	// it has them.

@@ -95,6 +95,9 @@ type Result struct {
 	TableBytes uint64  `json:"table_bytes"`
 	Memory     Memory  `json:"memory"`
 
+	// Explanation says what the verdict rests on, if Options.Explain asks for it.
+	Explanation *Explanation `json:"explanation,omitempty"`
+
 	nearest [64][]TraceStep // of a question: the way to the nearest state of each answer
 }
 
@@ -157,6 +160,9 @@ type TraceStep struct {
 	// took it, those that Message became. Inner parts list their own.
 	Sends []Sent      `json:"sends,omitempty"`
 	Inner []InnerStep `json:"inner,omitempty"`
+	// OneShort are steps that a single guard refuses in this state; only at the end of
+	// a counterexample, and with Options.Explain.
+	OneShort []OneShort `json:"one_short,omitempty"`
 	// State is the value of type S; Fields describe it.
 	State  any     `json:"-"`
 	Fields []Field `json:"fields"`

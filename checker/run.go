@@ -20,20 +20,27 @@ func Run[S any](spec Spec[S], opt Options) (*Result, error) {
 	if opt.Counterexamples < 0 {
 		return nil, fmt.Errorf("%d counterexamples: want a number from 1", opt.Counterexamples)
 	}
-	if opt.Counterexamples > 1 {
-		return severalCounterexamples(spec, opt)
-	}
-	switch opt.Order {
-	case BreadthFirst:
-	case DepthFirst:
-		if opt.Symmetry {
-			return nil, fmt.Errorf("%s: only a breadth-first search goes up to symmetry", spec.Info().Name)
-		}
-		return depthFirst(spec, opt)
-	default:
+	run := depthFirst[S]
+	switch {
+	case opt.Counterexamples > 1:
+		run = severalCounterexamples[S]
+	case opt.Order == BreadthFirst:
+		return explore(spec, opt, nil)
+	case opt.Order != DepthFirst:
 		return nil, fmt.Errorf("unknown order of search %q", opt.Order)
+	case opt.Symmetry:
+		return nil, fmt.Errorf("%s: only a breadth-first search goes up to symmetry", spec.Info().Name)
 	}
-	return explore(spec, opt, nil)
+	r, err := run(spec, opt)
+	if err != nil || !opt.Explain {
+		return r, err
+	}
+	for i := range r.Violations {
+		noteOneShort(spec, r.Violations[i].Trace)
+	}
+	selected, err := opt.selected(spec.Info())
+	r.Explanation = explain[S](spec, &opt, selected, r, nil)
+	return r, err
 }
 
 // search is one run.
@@ -230,6 +237,9 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S
 			w.canon, _ = w.spec.(SymmetricSpec[S])
 		}
 		w.hinted, _ = w.spec.(hinted[S])
+		if opt.Explain && goal == nil && opt.Resume == "" {
+			w.cuts = newCutTally(w.spec)
+		}
 		w.sink.w = w
 		w.seen = s.seen.handle()
 		if opt.Projected {

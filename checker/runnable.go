@@ -9,6 +9,7 @@ type Runnable interface {
 	Run(opt Options) (*Result, error)
 	Find(question string, opt Options) (*Result, error)
 	Why(action, at string, opt Options) (*WhyResult, error)
+	WhyStep(action string, step int, opt Options) (*WhyResult, error)
 	Graph(limit int) (*StateGraph, error)
 	Replay(ctx context.Context, f *ITF, limit int) (*Replayed, error)
 	Simulate(opt SimulateOptions) (*Simulation, error)
@@ -27,6 +28,9 @@ func (e erased[S]) Find(predicate string, opt Options) (*Result, error) {
 }
 func (e erased[S]) Why(action, at string, opt Options) (*WhyResult, error) {
 	return Why(e.spec, action, at, opt)
+}
+func (e erased[S]) WhyStep(action string, step int, opt Options) (*WhyResult, error) {
+	return WhyStep(e.spec, action, step, opt)
 }
 func (e erased[S]) Graph(limit int) (*StateGraph, error) { return Graph(e.spec, limit) }
 

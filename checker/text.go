@@ -40,6 +40,9 @@ func (r *Result) WriteText(w io.Writer) error {
 		p.line("")
 	}
 	p.counts(r)
+	if r.Explanation != nil {
+		p.explanation(r.Explanation)
+	}
 	return p.err
 }
 
@@ -100,6 +103,7 @@ func (p *printer) behaviour(trace []TraceStep, loop *int) {
 		if n == 0 {
 			p.line("  %3d  %s", n, s.Step)
 			p.whole(s.Fields)
+			p.oneShort(s.OneShort)
 			continue
 		}
 		p.line("  %3d  %s: %s%s", n, s.Actor, s.Step, prefixed("  <- ", s.Message))
@@ -113,6 +117,7 @@ func (p *printer) behaviour(trace []TraceStep, loop *int) {
 		for _, c := range Changes(trace[n-1].Fields, s.Fields) {
 			p.line("         %s", c)
 		}
+		p.oneShort(s.OneShort)
 	}
 	switch {
 	case loop == nil:
@@ -125,6 +130,12 @@ func (p *printer) behaviour(trace []TraceStep, loop *int) {
 	if last := len(trace) - 1; last > 0 {
 		p.line("       then")
 		p.whole(trace[last].Fields)
+	}
+}
+
+func (p *printer) oneShort(list []OneShort) {
+	for _, o := range list {
+		p.line("         one guard short: %s: %s, of %s%s", o.Actor, o.Step, o.Guard, prefixed("  <- ", o.Message))
 	}
 }
 

@@ -150,5 +150,5 @@ func (w *walker[S]) violation(property int, edges []uint32) (Violation, error) {
 		return Violation{}, err
 	}
 	p := w.info.Properties[property]
-	return Violation{Property: p.Name, Kind: p.Kind.String(), Doc: p.Doc, Restates: p.Restates, Trace: trace}, nil
+	return Violation{Property: p.Name, Kind: p.Kind.String(), Doc: p.Doc, Restates: p.Restates, Trace: trace, Because: accuse(w.spec, property, trace)}, nil
 }

@@ -27,7 +27,10 @@ type WhyResult struct {
 	Nearest []TraceStep `json:"nearest,omitempty"`
 	// Conditions are those that refuse it, that which most often does so alone first.
 	Conditions []WhyCondition `json:"conditions,omitempty"`
-	// At has, for the state of WhyAt, every instance; Trace is the way there.
+	// Property is the one whose counterexample Trace is the beginning of, if the
+	// question was about one of its states.
+	Property string `json:"property,omitempty"`
+	// At has every instance in the one state that was asked about; Trace is the way there.
 	At    []WhyAttempt `json:"at,omitempty"`
 	Trace []TraceStep  `json:"trace,omitempty"`
 }
@@ -55,23 +58,56 @@ type WhyAttempt struct {
 // Why explores a specification and says what keeps its processes from an action. With
 // at, a question as of Find, only the nearest state that answers it is looked at.
 func Why[S any](spec Spec[S], action, at string, opt Options) (*WhyResult, error) {
-	info := spec.Info()
-	a := slices.Index(info.Actions, action)
-	if a < 0 {
-		return nil, fmt.Errorf("%s has no action %q; it has %s", info.Name, action, strings.Join(info.Actions, ", "))
-	}
-	e, ok := spec.(attempter[S])
-	if !ok || !e.canExplain() {
-		return nil, fmt.Errorf("%s does not say why steps are refused", info.Name)
-	}
-	w := &WhyResult{Spec: info.Name, Action: action, Status: Absent, Unoffered: e.unoffered(ActionID(a))}
+	w, e, a, err := askWhy(spec, action)
 	switch {
+	case err != nil:
+		return nil, err
 	case at != "":
-		return w, lookAt(w, spec, e, ActionID(a), at, opt)
+		return w, lookAt(w, spec, e, a, at, opt)
 	case w.Unoffered != "":
 		return w, nil
 	}
-	return w, lookEverywhere(w, spec, e, ActionID(a), opt)
+	return w, lookEverywhere(w, spec, e, a, opt)
+}
+
+// WhyStep says what keeps processes from an action in one state of the counterexample
+// that Run finds with these options: the first state has number 0. It is an error if no
+// property is violated.
+func WhyStep[S any](spec Spec[S], action string, step int, opt Options) (*WhyResult, error) {
+	w, e, a, err := askWhy(spec, action)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Symmetry {
+		return nil, fmt.Errorf("%s: a question may tell processes apart, so symmetry is for properties only", w.Spec)
+	}
+	r, err := Run(spec, opt)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(r.Violations) == 0:
+		return nil, fmt.Errorf("no property of %s is violated, in the %s states looked at: there is no counterexample with a state %d", w.Spec, thousands(r.Distinct), step)
+	}
+	v := &r.Violations[0]
+	if step < 0 || step >= len(v.Trace) {
+		return nil, fmt.Errorf("the counterexample to %s has states 0 to %d, and no state %d", v.Property, len(v.Trace)-1, step)
+	}
+	w.Distinct, w.Property, w.Trace = r.Distinct, v.Property, v.Trace[:step+1]
+	lookAtLast(w, spec, e, a)
+	return w, nil
+}
+
+func askWhy[S any](spec Spec[S], action string) (*WhyResult, attempter[S], ActionID, error) {
+	info := spec.Info()
+	a := slices.Index(info.Actions, action)
+	if a < 0 {
+		return nil, nil, 0, fmt.Errorf("%s has no action %q; it has %s", info.Name, action, strings.Join(info.Actions, ", "))
+	}
+	e, ok := spec.(attempter[S])
+	if !ok || !e.canExplain() {
+		return nil, nil, 0, fmt.Errorf("%s does not say why steps are refused", info.Name)
+	}
+	return &WhyResult{Spec: info.Name, Action: action, Status: Absent, Unoffered: e.unoffered(ActionID(a))}, e, ActionID(a), nil
 }
 
 // lookAt tells of the nearest state that answers a question.
@@ -87,10 +123,16 @@ func lookAt[S any](w *WhyResult, spec Spec[S], e attempter[S], a ActionID, at st
 		}
 		return nil
 	}
+	lookAtLast(w, spec, e, a)
+	return nil
+}
+
+// lookAtLast tells of the state in which w.Trace ends.
+func lookAtLast[S any](w *WhyResult, spec Spec[S], e attempter[S], a ActionID) {
 	if w.Unoffered != "" {
-		return nil
+		return
 	}
-	state := r.Witness[len(r.Witness)-1].State.(S)
+	state := w.Trace[len(w.Trace)-1].State.(S)
 	e.attempts(&state, a, func(process int, message string, at *Attempt) {
 		w.At = append(w.At, WhyAttempt{
 			Actor: spec.Info().processName(process), Step: spec.Info().stepText(process, at.Instance), Message: message, Refused: at.Refused,
@@ -100,7 +142,6 @@ func lookAt[S any](w *WhyResult, spec Spec[S], e attempter[S], a ActionID, at st
 		}
 	})
 	slices.SortStableFunc(w.At, func(a, b WhyAttempt) int { return len(a.Refused) - len(b.Refused) })
-	return nil
 }
 
 // lookEverywhere counts over all states.
@@ -196,7 +237,11 @@ func (t *tally) add(attempts []*Attempt) Props {
 func (w *WhyResult) WriteText(out io.Writer) error {
 	p := &printer{w: out}
 	if w.Trace != nil {
-		p.line("%s of %s in the state", w.Action, w.Spec)
+		if w.Property != "" {
+			p.line("%s of %s in state %d of the counterexample to %s", w.Action, w.Spec, len(w.Trace)-1, w.Property)
+		} else {
+			p.line("%s of %s in the state", w.Action, w.Spec)
+		}
 		p.line("")
 		p.trace(w.Trace)
 		p.line("")
@@ -254,4 +299,39 @@ func (w *WhyResult) WriteText(out io.Writer) error {
 	}
 	p.line("  in no state is it one condition short")
 	return p.err
+}
+
+// Behaviours has the way to the state that was asked about, or to the nearest in which the
+// action is enabled, or else to that in which one condition alone refuses it, to be drawn.
+func (w *WhyResult) Behaviours(title, legend string, processes []string) []Behaviour {
+	add := func(trace []TraceStep, what string, verdict ...string) []Behaviour {
+		return []Behaviour{{
+			Title: fmt.Sprintf("%s: %s, %s", title, what, stepsText(len(trace)-1)), Legend: legend, Processes: processes,
+			Trace: trace, Verdict: verdict,
+		}}
+	}
+	if w.Trace != nil {
+		var lines []string
+		for _, at := range w.At {
+			text := at.Actor + ": " + at.Step + prefixed("  <- ", at.Message)
+			if len(at.Refused) == 0 {
+				lines = append(lines, text+" is enabled")
+			} else {
+				lines = append(lines, text+": refused by "+refusalText(at.Refused))
+			}
+		}
+		if w.Unoffered != "" {
+			lines = append(lines, w.Action+" is never enabled: "+w.Unoffered)
+		}
+		return add(w.Trace, "may "+w.Action+" be taken here?", lines...)
+	}
+	if w.Nearest != nil {
+		return add(w.Nearest, w.Action+" is enabled", w.Action+" is enabled in this state")
+	}
+	for _, c := range w.Conditions {
+		if c.Nearest != nil {
+			return add(c.Nearest, w.Action+" is one condition short", fmt.Sprintf("only %s refuses %s in this state", c.Name, w.Action))
+		}
+	}
+	return nil
 }

@@ -48,6 +48,7 @@ type worker[S any] struct {
 	projected    uint64
 
 	bits           [boundBits]uint64
+	cuts           *cutTally[S] // nil: not counted
 	stuck, stopped uint64
 	generated      uint64
 	findings       [64]finding
@@ -113,6 +114,9 @@ func (w *worker[S]) expand(c *chunk) {
 			} else {
 				w.stopped++
 			}
+		}
+		if w.cuts != nil && k.bounded != 0 {
+			w.cuts.add(&w.state)
 		}
 		for b := k.bounded; b != 0; b &= b - 1 {
 			w.bits[bits.TrailingZeros64(b)]++

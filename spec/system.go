@@ -70,6 +70,7 @@ func NewSystem(m *Model, v Variant) *System {
 		Properties:  Properties,
 		Bounds:      []string{"epochs", "who may stand"},
 		MaxInFlight: m.InFlight,
+		Hides:       m.Hides(),
 		Legend:      "[L1A 2Cx3] is a log: the LeaderChange record of A's epoch 1, three client records of C's epoch 2; exposed is what any leader's high watermark ever covered, chosen what no later leader may lack",
 		FormatStep:  func(who int, i checker.Instance) string { return formatStep(m, who, i) },
 		Budgets: []checker.BudgetInfo{

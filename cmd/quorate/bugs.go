@@ -69,7 +69,7 @@ func newBugsShow() *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return completeMutations(cmd, args, text)
+			return completeBugs(cmd, args, text)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {

@@ -35,6 +35,8 @@ other tools (-format itf, Apalache's format). Several models end with a table;
   quorate check -file docs/models/election.toml
   quorate check -model flush -mutate KAFKA-10533 -counterexamples 3
   quorate check -model reads -witness ReadServed
+  quorate check -model figure8 -mutate KAFKA-12619 -explain
+  quorate check -model commit -why LeaveResigned
   quorate check -model four-epochs -workers 2 -progress -profile cpu`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,8 +50,11 @@ other tools (-format itf, Apalache's format). Several models end with a table;
 				return fmt.Errorf("-model wants the name of a model")
 			}
 			whole := !models.named() && len(models.set) == 0 && f.variant() == (Variant{}) && f.output.format == formatText
-			if whole && (len(c.properties) > 0 || c.keepGoing || c.projected || f.symmetry || c.explore.asked()) {
-				return fmt.Errorf("-property, -keep-going, -projected, -symmetry, %s go with -model (or -model all)", exploreNames)
+			if whole && (len(c.properties) > 0 || c.keepGoing || c.projected || c.explain || c.why != "" || f.symmetry || c.explore.asked()) {
+				return fmt.Errorf("-property, -keep-going, -projected, -explain, -why, -symmetry, %s go with -model (or -model all)", exploreNames)
+			}
+			if c.why != "" && (c.explain || f.output.report != "" || len(c.properties) > 0 || c.explore.asked()) {
+				return fmt.Errorf("-why asks about an action and judges nothing: -explain, -report, -property, %s do not go with it", exploreNames)
 			}
 			if whole {
 				return f.profiled(func() error { return runSuite(cmd, &f, c.deep) })
@@ -68,7 +73,10 @@ other tools (-format itf, Apalache's format). Several models end with a table;
 	cmd.Flags().BoolVar(&c.keepGoing, "keep-going", false, "explore past violations")
 	cmd.Flags().BoolVar(&c.deep, "deep", false, "without -model: the big models too")
 	cmd.Flags().BoolVar(&c.projected, "projected", false, "also count the states that differ in more than budgets")
+	cmd.Flags().BoolVar(&c.explain, "explain", false, "say what the verdict rests on: which bounds cut which actions, and what the model leaves out")
+	cmd.Flags().StringVar(&c.why, "why", "", "say what keeps replicas from this action instead, as quorate why does")
 	c.explore.register(cmd)
+	complete(cmd, "why", completeActions)
 	complete(cmd, "property", completeProperties)
 	return cmd
 }
@@ -77,6 +85,8 @@ other tools (-format itf, Apalache's format). Several models end with a table;
 type checkFlags struct {
 	properties                 []string
 	keepGoing, deep, projected bool
+	explain                    bool
+	why                        string
 	explore                    exploreFlags
 }
 
@@ -84,7 +94,7 @@ type checkFlags struct {
 // a violation counts more than a limit.
 func checkAll(cmd *cobra.Command, list []*entry, f *runFlags, c *checkFlags, named bool) error {
 	opt := f.options(cmd)
-	opt.Properties, opt.KeepGoing, opt.Projected = c.properties, c.keepGoing, c.projected
+	opt.Properties, opt.KeepGoing, opt.Projected, opt.Explain = c.properties, c.keepGoing, c.projected, c.explain
 	if err := c.explore.set(&opt); err != nil {
 		return err
 	}
@@ -108,7 +118,7 @@ func checkAll(cmd *cobra.Command, list []*entry, f *runFlags, c *checkFlags, nam
 	if done == 0 {
 		return fmt.Errorf("no model has mutation %q and guard %q", f.mutate, f.dropGuard)
 	}
-	if done > 1 && f.output.format == formatText {
+	if done > 1 && c.why == "" && f.output.format == formatText {
 		if err := writeSummary(cmd.OutOrStdout(), f.output.runs); err != nil {
 			return err
 		}
@@ -127,6 +137,13 @@ func checkOne(cmd *cobra.Command, e *entry, f *runFlags, c *checkFlags, opt chec
 	model, err := e.New(f.variant())
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", e.Name, err)
+	}
+	if c.why != "" {
+		w, err := model.Why(c.why, "", opt)
+		if err != nil {
+			return 0, err
+		}
+		return verdict(w.Status.ExitCode()), showWhy(cmd, f, e, model, w)
 	}
 	if len(c.explore.witness) > 0 {
 		return c.explore.showWitnesses(cmd, e, f, model, opt)

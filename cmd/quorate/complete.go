@@ -47,6 +47,23 @@ func completeMutations(*cobra.Command, []string, string) ([]string, cobra.ShellC
 	return append(list, "vote-twice\tof examples/elect", "no-fencing\tof examples/lease"), cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeBugs are those of bugs show: of liveness too.
+func completeBugs(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
+	list, directive := completeMutations(cmd, args, text)
+	for i := range spec.LivenessMutations {
+		list = append(list, spec.LivenessMutations[i].ID+"\t"+spec.LivenessMutations[i].Title)
+	}
+	return list, directive
+}
+
+func completeActions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	for a := spec.ActionID(0); a < spec.NumActions; a++ {
+		list = append(list, a.String())
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
 func completeGuards(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	for a := spec.ActionID(0); a < spec.NumReplicaActions; a++ {
