@@ -59,13 +59,18 @@ type Options struct {
 	// Dir is where files go; they are removed at the end. "": the system's directory
 	// for temporary files.
 	Dir string
+	// Notes, if not nil, gets a line about files in Dir that a run has left which was
+	// killed. They are removed.
+	Notes io.Writer
 	// ParentsOnDisk keeps what counterexamples are rebuilt from, one or two bytes a
 	// state, on disk. With Mem it is always there.
 	ParentsOnDisk bool
 
 	// Checkpoint is a directory to which the search writes, between two levels and
 	// when CheckpointEvery has passed (0: after each level), all that it needs to go
-	// on later. One whole checkpoint is always there.
+	// on later. One whole checkpoint is always there. A run that ends for a limit after
+	// a whole level writes one too, and one whose Context ends finishes its level if
+	// that takes some seconds only.
 	Checkpoint      string
 	CheckpointEvery time.Duration
 	// Resume is a directory with a checkpoint to go on from, with any number of
@@ -77,7 +82,16 @@ type Options struct {
 	Variant string
 
 	openFile  func(path string) (*os.File, error) // for tests: makes the files
+	impatient bool                                // for tests: finishes no level when Context ends
 	tableBits uint                                // of the first table; small ones in tests, so that they grow
+}
+
+// patience is how long a level may take to its end when Context has ended.
+func (o *Options) patience() time.Duration {
+	if o.impatient {
+		return 0
+	}
+	return 5 * time.Second
 }
 
 // onDisk says that a search is to keep something in files.

@@ -8,19 +8,31 @@ import (
 	"github.com/quorate/quorate/checker/internal/runset"
 )
 
-// workDir is a directory for the files of one run.
+// workDir is a directory for the files of one run. A file in it is locked as long as
+// the process lives; a directory whose file is not locked is of one that was killed.
 type workDir struct {
 	path  string
+	owner *os.File
 	files []*os.File
 	open  func(path string) (*os.File, error)
 }
 
+const (
+	workDirs  = "quorate-"
+	ownerFile = "OWNER"
+)
+
 func (o *Options) newWorkDir() (*workDir, error) {
-	path, err := os.MkdirTemp(o.Dir, "quorate-")
+	o.removeStale()
+	path, err := os.MkdirTemp(o.Dir, workDirs)
 	if err != nil {
 		return nil, fmt.Errorf("directory for the files of the run: %w", err)
 	}
 	d := &workDir{path: path, open: o.openFile}
+	if d.owner, err = own(path); err != nil {
+		d.remove()
+		return nil, fmt.Errorf("directory for the files of the run: %w", err)
+	}
 	if d.open == nil {
 		d.open = func(path string) (*os.File, error) {
 			return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
@@ -38,12 +50,58 @@ func (d *workDir) file(format string, args ...any) (*spillFile, error) {
 	return &spillFile{f: f}, nil
 }
 
-// remove closes and deletes everything.
+// own locks a file in a directory and gives it its name only then, so that nobody
+// finds it without its lock.
+func own(dir string) (*os.File, error) {
+	name := filepath.Join(dir, ownerFile)
+	f, err := os.OpenFile(name+".new", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if !tryLock(f) {
+		f.Close()
+		return nil, fmt.Errorf("%s: it cannot be locked", f.Name())
+	}
+	if err := os.Rename(name+".new", name); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// removeStale removes what runs have left that were killed. What cannot be looked
+// at or removed is somebody else's.
+func (o *Options) removeStale() {
+	if !locks {
+		return
+	}
+	dir := o.Dir
+	if dir == "" {
+		dir = os.TempDir()
+	}
+	paths, _ := filepath.Glob(filepath.Join(dir, workDirs+"*", ownerFile))
+	for _, path := range paths {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		stale := filepath.Dir(path)
+		if tryLock(f) && os.RemoveAll(stale) == nil && o.Notes != nil {
+			fmt.Fprintf(o.Notes, "removed %s, which a run that was killed has left\n", stale)
+		}
+		f.Close()
+	}
+}
+
+// remove closes and deletes everything, the lock last.
 func (d *workDir) remove() {
 	for _, f := range d.files {
 		f.Close()
 	}
 	os.RemoveAll(d.path)
+	if d.owner != nil {
+		d.owner.Close()
+	}
 }
 
 // useDisk prepares a search that may have to use the disk.
