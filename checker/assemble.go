@@ -40,7 +40,7 @@ func (s *search[S]) result() (*Result, error) {
 		r.Omission = omissions(r.Distinct, r.Generated)
 	}
 	if s.limitedBy != "" {
-		r.Status = Limit
+		r.Status, r.Checkpoint = Limit, s.last
 	}
 	r.Seconds = time.Since(s.began).Seconds()
 	if s.goal != nil {

@@ -128,9 +128,20 @@ func (s *search[S]) checkCheckpoint() error {
 	return nil
 }
 
-// checkpoint writes one if it is time.
-func (s *search[S]) checkpoint() error {
-	if s.opt.Checkpoint == "" || time.Since(s.saved) < s.opt.CheckpointEvery {
+// SavedAt says where a checkpoint is, and which level is the next to be expanded.
+type SavedAt struct {
+	Dir      string `json:"dir"`
+	Depth    int    `json:"depth"`
+	Distinct uint64 `json:"distinct"`
+}
+
+// checkpoint writes one if it is time, or if the search ends before its end, and
+// that after a whole level.
+func (s *search[S]) checkpoint(more bool) error {
+	switch {
+	case s.opt.Checkpoint == "", s.partial, !more && s.limitedBy == "":
+		return nil
+	case more && time.Since(s.saved) < s.opt.CheckpointEvery:
 		return nil
 	}
 	if err := s.writeCheckpoint(); err != nil {
@@ -179,7 +190,7 @@ func (s *search[S]) writeCheckpoint() error {
 	if err := m.write(root); err != nil {
 		return err
 	}
-	s.number = m.Number
+	s.number, s.last = m.Number, &SavedAt{root, m.Depth, m.Distinct}
 	old, _ := filepath.Glob(filepath.Join(root, "checkpoint-*"))
 	for _, path := range old {
 		if filepath.Base(path) != m.dir() {

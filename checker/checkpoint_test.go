@@ -1,11 +1,13 @@
 package checker
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -198,4 +200,59 @@ func TestKilledRuns(t *testing.T) {
 		}
 	}
 	t.Logf("killed runs that left a checkpoint: %d", resumed)
+}
+
+// TestCanceledRunsSayWhereToGoOn ends a run within a level. It finishes the level, if
+// that does not take long, and writes a checkpoint; or says which was the last.
+func TestCanceledRunsSayWhereToGoOn(t *testing.T) {
+	hasty(t)
+	spec := &loops{size: 30_000, back: 29_990}
+	want, err := Run(spec, Options{KeepGoing: true})
+	require.NoError(t, err)
+	for _, impatient := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		opt := Options{Context: ctx, Checkpoint: t.TempDir(), CheckpointEvery: time.Hour, KeepGoing: true, Workers: 1, impatient: impatient}
+		if impatient {
+			opt.CheckpointEvery = 0
+		}
+		r, err := Run(&hurting{loops: spec, at: 9000, hurt: func() {
+			cancel()
+			time.Sleep(10 * time.Millisecond) // stop is called by a goroutine of its own
+		}}, opt)
+		require.NoError(t, err)
+		require.Equal(t, "canceled", r.LimitedBy)
+		require.Equal(t, impatient, r.Partial)
+		require.NotNil(t, r.Checkpoint)
+		assert.Equal(t, opt.Checkpoint, r.Checkpoint.Dir)
+		assert.Equal(t, r.Depth-r.partLevels(), r.Checkpoint.Depth)
+		var text strings.Builder
+		require.NoError(t, r.WriteText(&text))
+		assert.Contains(t, text.String(), fmt.Sprintf("resume %s to go on from depth %d, with %s states\n", opt.Checkpoint, r.Checkpoint.Depth, thousands(r.Checkpoint.Distinct)))
+		got, err := Run(spec, Options{Resume: opt.Checkpoint, KeepGoing: true})
+		require.NoError(t, err)
+		assert.Equal(t, figures(want), figures(got))
+		assert.Nil(t, got.Checkpoint)
+	}
+}
+
+// partLevels is how many levels at the end are not whole.
+func (r *Result) partLevels() int {
+	if r.Partial {
+		return 1
+	}
+	return 0
+}
+
+// TestLimitsOfResumedRuns: a run that has come to its limit does not go beyond it
+// when it is resumed.
+func TestLimitsOfResumedRuns(t *testing.T) {
+	hasty(t)
+	opt := Options{Checkpoint: t.TempDir(), MaxDepth: 20}
+	want, err := Run(&grid{side: 100}, opt)
+	require.NoError(t, err)
+	require.Equal(t, 20, want.Checkpoint.Depth)
+	opt.Resume = opt.Checkpoint
+	got, err := Run(&grid{side: 100}, opt)
+	require.NoError(t, err)
+	assert.Equal(t, figures(want), figures(got))
 }

@@ -41,6 +41,8 @@ type Result struct {
 	Status    Status   `json:"status"`
 	// LimitedBy says what ended the run if Status is Limit.
 	LimitedBy string `json:"limited_by,omitempty"`
+	// Checkpoint is the one to go on from, if there is one and the run was ended.
+	Checkpoint *SavedAt `json:"checkpoint,omitempty"`
 	// Question is what Find was asked.
 	Question string `json:"question,omitempty"`
 	// Partial says that the last level was not explored to its end.

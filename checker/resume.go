@@ -52,6 +52,7 @@ func (s *search[S]) resume() error {
 	}
 	s.levelSize = len(s.level)
 	s.saved = time.Now()
+	s.last = &SavedAt{s.opt.Resume, m.Depth, m.Distinct}
 	return nil
 }
 

@@ -57,6 +57,7 @@ type search[S any] struct {
 	others     logs      // of workers of the run that was resumed, beyond those of this
 	before     uint64    // states in them
 	number     int       // of the last checkpoint
+	last       *SavedAt  // that checkpoint
 	saved      time.Time // when that was
 	disk       *disk     // nil: everything is in memory
 	dir        *workDir
@@ -82,6 +83,8 @@ type search[S any] struct {
 	halt      atomic.Bool
 	overfull  atomic.Bool
 	levelSize int
+	// for stop
+	levelBegan, sizeNow atomic.Int64
 	// of the level being expanded, for the progress report
 	depthNow, widthNow atomic.Uint64
 	ended              context.Context
@@ -114,7 +117,7 @@ func explore[S any](spec Spec[S], opt Options, goal func(*S) Props) (result *Res
 	}
 	stopProgress := s.reportProgress()
 	defer stopProgress()
-	unhook := context.AfterFunc(s.ended, func() { s.halt.Store(true) })
+	unhook := context.AfterFunc(s.ended, s.stop)
 	defer unhook()
 
 	if opt.Resume != "" {
@@ -127,22 +130,22 @@ func explore[S any](spec Spec[S], opt Options, goal func(*S) Props) (result *Res
 	}
 	more := true
 	if opt.Resume == "" {
-		if more, err = s.nextLevel(); err != nil {
-			return nil, err
-		}
+		more, err = s.nextLevel()
+	} else {
+		s.limitedBy = s.limit(s.last.Distinct)
+		more = s.limitedBy == ""
 	}
-	for more {
-		if err := s.expandLevel(); err != nil {
+	for more && err == nil {
+		if err = s.expandLevel(); err != nil {
 			return nil, err
 		}
 		if more, err = s.nextLevel(); err != nil {
 			return nil, err
 		}
-		if more {
-			if err := s.checkpoint(); err != nil {
-				return nil, err
-			}
-		}
+		err = s.checkpoint(more)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return s.result()
 }
@@ -311,14 +314,22 @@ func (s *search[S]) nextLevel() (bool, error) {
 		return false, nil
 	case width == 0:
 		return false, nil
-	case s.ended.Err() != nil:
-		s.limitedBy = "canceled"
-	case s.opt.MaxDistinct > 0 && distinct >= s.opt.MaxDistinct:
-		s.limitedBy = "states"
-	case s.opt.MaxDepth > 0 && s.depth >= s.opt.MaxDepth:
-		s.limitedBy = "depth"
 	}
+	s.limitedBy = s.limit(distinct)
 	return s.limitedBy == "", nil
+}
+
+// limit says what ends the search between two levels, "" if nothing does.
+func (s *search[S]) limit(distinct uint64) string {
+	switch {
+	case s.ended.Err() != nil:
+		return "canceled"
+	case s.opt.MaxDistinct > 0 && distinct >= s.opt.MaxDistinct:
+		return "states"
+	case s.opt.MaxDepth > 0 && s.depth >= s.opt.MaxDepth:
+		return "depth"
+	}
+	return ""
 }
 
 // collectFindings keeps, for each property first violated on this level, the
@@ -340,8 +351,26 @@ func (s *search[S]) collectFindings() {
 	s.known |= now
 }
 
+// stop ends the search when its context does: at once, unless there are checkpoints
+// and the level will be at its end soon. Then there is one to be written.
+func (s *search[S]) stop() {
+	if s.opt.Checkpoint != "" {
+		taken, size := s.taken.Load(), s.sizeNow.Load()
+		spent := time.Since(time.Unix(0, s.levelBegan.Load()))
+		if taken > 0 && float64(spent)/float64(taken)*float64(size-taken) < float64(s.opt.patience()) {
+			return
+		}
+	}
+	s.halt.Store(true)
+}
+
 func (s *search[S]) expandLevel() error {
+	s.levelBegan.Store(time.Now().UnixNano())
+	s.sizeNow.Store(int64(len(s.level)))
 	s.taken.Store(0)
+	if s.ended.Err() != nil { // perhaps stop has judged the level before
+		s.stop()
+	}
 	active := s.workers[:min(len(s.workers), len(s.level))]
 	var wg sync.WaitGroup
 	for _, w := range active[1:] {

@@ -177,6 +177,9 @@ func (p *printer) counts(r *Result) {
 	}
 	p.line("  %.2f s, %.1f M steps/s, workers %d, %.2g states expected to be missed", r.Seconds, r.Rate()/1e6, r.Workers, r.Omission)
 	p.line("  %s", r.Memory.text(r.Distinct))
+	if c := r.Checkpoint; c != nil {
+		p.line("  resume %s to go on from depth %d, with %s states", c.Dir, c.Depth, thousands(c.Distinct))
+	}
 	if r.Stuck > 0 || r.Stopped > 0 {
 		p.line("  without a step: %s stuck, %s at a bound", thousands(r.Stuck), thousands(r.Stopped))
 	}
