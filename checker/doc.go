@@ -16,8 +16,11 @@
 //	level n+1 ◄── chunks ◄── properties ◄─────────────┘
 //
 // Files follow the picture: run.go (levels), worker.go and sink.go (steps),
-// table.go and exact.go (states seen), parents.go and trace.go (how they were
-// reached), assemble.go and result.go (what came of it). A System adds
+// table.go, grow.go and exact.go (states seen), frontier.go and codec.go (states
+// to be expanded), parents.go and trace.go (how they were reached), assemble.go
+// and result.go (what came of it). Within a memory budget disk.go, suspects.go and
+// internal/runset keep on disk what was seen; checkpoint.go, resume.go and
+// persist.go let a search go on later. A System adds
 // interned.go (the way in), tuples.go and exchange.go (steps, in numbers),
 // components.go (what the numbers stand for), memo.go and pages.go (what is
 // remembered), clean.go (what was checked).
