@@ -35,7 +35,7 @@ func Handler(t *Tracker, limit time.Duration) http.Handler {
 
 func answer(w http.ResponseWriter, t *Tracker, reason string) {
 	if reason != "" {
-		http.Error(w, fmt.Sprintf("node %d %s", t.id, reason), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("node %d %s", t.self.ID, reason), http.StatusServiceUnavailable)
 		return
 	}
 	fmt.Fprintln(w, "ok")

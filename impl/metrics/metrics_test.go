@@ -32,7 +32,7 @@ func state(role core.Role, epoch core.Epoch, leader core.ReplicaID, hw, end core
 
 // tracker has a clock that the test sets.
 func tracker(id core.ReplicaID) (*Tracker, *time.Time) {
-	t, now := NewTracker(id, voters), t0
+	t, now := NewTracker(core.ReplicaKey{ID: id, Directory: core.DirectoryID{15: 200}}, voters), t0
 	t.now = func() time.Time { return now }
 	return t, &now
 }
@@ -57,20 +57,18 @@ func value(t *testing.T, tr *Tracker, name string) float64 {
 func TestLeader(t *testing.T) {
 	tr, now := tracker(1)
 	require.Zero(t, testutil.CollectAndCount(tr), "nothing is known before the start")
-	self := core.ReplicaKey{ID: 1, Directory: core.DirectoryID{15: 200}}
-	voted := func(s node.State) node.State { s.Voted = self; return s }
 	for _, s := range []struct {
 		began, ended int
 		state        node.State
 	}{
 		{0, 0, state(core.Unattached, 3, -1, -1, 10)},
 		{1000, 1002, state(core.Prospective, 3, -1, -1, 10)},
-		{1010, 1012, voted(state(core.Candidate, 4, -1, -1, 10))},
-		{1030, 1042, voted(state(core.Leader, 4, 1, -1, 11))},
-		{1050, 1051, voted(state(core.Leader, 4, 1, 11, 11))},
-		{1100, 1101, voted(state(core.Leader, 4, 1, 11, 16))},
-		{1101, 1102, voted(state(core.Leader, 4, 1, 11, 21))},
-		{1120, 1130, voted(state(core.Leader, 4, 1, 21, 21))},
+		{1010, 1012, state(core.Candidate, 4, -1, -1, 10)},
+		{1030, 1042, state(core.Leader, 4, 1, -1, 11)},
+		{1050, 1051, state(core.Leader, 4, 1, 11, 11)},
+		{1100, 1101, state(core.Leader, 4, 1, 11, 16)},
+		{1101, 1102, state(core.Leader, 4, 1, 11, 21)},
+		{1120, 1130, state(core.Leader, 4, 1, 21, 21)},
 	} {
 		tr.Stepped(at(s.began), at(s.ended), s.state)
 	}
@@ -145,8 +143,8 @@ func TestStateNames(t *testing.T) {
 		{1, core.Unattached, vote, "unattached-voted", 2},
 		{1, core.Prospective, core.NoKey, "prospective", -1},
 		{1, core.Prospective, vote, "prospective-voted", 2},
-		{1, core.Candidate, vote, "candidate", 2},
-		{1, core.Leader, vote, "leader", 2},
+		{1, core.Candidate, core.NoKey, "candidate", 1},
+		{1, core.Leader, core.NoKey, "leader", 1},
 		{1, core.Follower, vote, "follower", -1},
 		{9, core.Follower, core.NoKey, "observer", -1},
 		{9, core.Unattached, core.NoKey, "unattached", -1},
@@ -217,7 +215,7 @@ func TestHandler(t *testing.T) {
 
 // BenchmarkStepped is what following a node costs per step.
 func BenchmarkStepped(b *testing.B) {
-	tr := NewTracker(1, voters)
+	tr := NewTracker(core.ReplicaKey{ID: 1}, voters)
 	now := time.Now()
 	for i := range b.N {
 		end := core.Offset(i)

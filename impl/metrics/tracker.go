@@ -24,7 +24,7 @@ const maxUncommitted = 4096
 
 // Tracker follows the states of a node. Its methods may be called from anywhere.
 type Tracker struct {
-	id     core.ReplicaID
+	self   core.ReplicaKey
 	voters int
 	voter  bool
 	now    func() time.Time
@@ -49,10 +49,10 @@ type appended struct {
 }
 
 // NewTracker makes a Tracker of a replica.
-func NewTracker(id core.ReplicaID, voters []node.Voter) *Tracker {
-	t := &Tracker{id: id, voters: len(voters), now: time.Now}
+func NewTracker(self core.ReplicaKey, voters []node.Voter) *Tracker {
+	t := &Tracker{self: self, voters: len(voters), now: time.Now}
 	for _, v := range voters {
-		t.voter = t.voter || v.ID == id
+		t.voter = t.voter || v.ID == self.ID
 	}
 	return t
 }
@@ -177,10 +177,13 @@ func (t *Tracker) stateName() string {
 	return "unattached"
 }
 
-// vote is current-vote: a follower's is not told, as in Kafka.
+// vote is current-vote: that of a leader and of a candidate is their own, and a
+// follower's is not told, as in Kafka.
 func (t *Tracker) vote() core.ReplicaKey {
 	switch t.state.Role {
-	case core.Leader, core.Candidate, core.Unattached, core.Prospective:
+	case core.Leader, core.Candidate:
+		return t.self
+	case core.Unattached, core.Prospective:
 		return t.state.Voted
 	}
 	return core.NoKey
