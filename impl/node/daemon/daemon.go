@@ -3,21 +3,20 @@
 package daemon
 
 import (
-	"encoding/base64"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math"
+	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/metrics"
 	"github.com/quorate/quorate/impl/node"
 )
 
@@ -28,11 +27,16 @@ const (
 	exitUsage  = 2
 )
 
-// Start runs a node as its flags say until it fails or the process is told to stop
-// (SIGINT, SIGTERM: it resigns first). name is what it is called in messages. It
-// returns an exit code.
+// stopTimeout bounds how long a node that was told to stop may take: a leader waits a
+// second for the others to take notice, and the rest is for disks.
+const stopTimeout = 10 * time.Second
+
+// Start runs a node as its flags or its configuration file say until it fails or the
+// process is told to stop: by SIGINT or SIGTERM, on which a leader resigns first; a
+// second one stops it at once. name is what it is called in messages. It returns an
+// exit code.
 func Start(name string, args []string, stdout, stderr io.Writer) int {
-	cfg, err := parse(name, args, stderr)
+	o, err := parse(name, args, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return exitOK
@@ -40,154 +44,109 @@ func Start(name string, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: %v (see -help)\n", name, err)
 		return exitUsage
 	}
-	signals := make(chan os.Signal, 1)
+	all := slog.New(o.logs(stderr))
+	slog.SetDefault(all)
+	log := all.With("node", int(o.node.ID))
+	for _, w := range o.warnings {
+		log.Warn(w)
+	}
+	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	n, err := node.Start(*cfg)
-	if err != nil {
-		fmt.Fprintf(stderr, "%s: node %d: %v\n", name, cfg.ID, err)
-		return exitFailed
-	}
-	fmt.Fprintf(stdout, "node %d incarnation %d serves %s", cfg.ID, n.State().Incarnation, n.Addr())
-	if addr := n.ClientAddr(); addr != nil {
-		fmt.Fprintf(stdout, ", clients %s", addr)
-	}
-	fmt.Fprintln(stdout)
-	select {
-	case <-signals:
-		err = n.Close()
-	case <-n.Done():
-		err = n.Err()
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "%s: node %d stopped: %v\n", name, cfg.ID, err)
+	if err := o.run(log, signals, stdout); err != nil {
+		fmt.Fprintf(stderr, "%s: node %d: %v\n", name, o.node.ID, err)
 		return exitFailed
 	}
 	return exitOK
 }
 
-const help = `Usage: %s -id ID -dir DIR -voters ID@HOST:PORT,... [flags]
-
-Runs one replica of a quorum until it is told to stop (SIGINT or SIGTERM; a leader
-resigns first) or its storage fails.
-
-  %[1]s -id 1 -dir d1 -voters 1@127.0.0.1:9091,2@127.0.0.1:9092,3@127.0.0.1:9093
-
-Exit codes: 0 told to stop, 1 the replica failed, 2 usage.
-
-`
-
-func parse(name string, args []string, stderr io.Writer) (*node.Config, error) {
-	var cfg node.Config
-	flags := flag.NewFlagSet(name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	id := flags.Int("id", -1, "id of the replica (node.id)")
-	flags.StringVar(&cfg.Dir, "dir", "", "directory of all its files, made if it is missing")
-	flags.StringVar(&cfg.Listen, "listen", "", "host:port to listen on for the quorum; empty: where the voters have this id")
-	voters := flags.String("voters", "", "static voter set (controller.quorum.voters)")
-	flags.StringVar(&cfg.ClusterID, "cluster-id", "", "cluster id; empty: none is stated or checked")
-	directory := flags.String("directory-id", "", "directory id, 22 characters of base64url; empty: not known")
-	flags.StringVar(&cfg.Trace, "trace", "", "file to append trace events to; empty: none are recorded")
-	flags.StringVar(&cfg.ClientListen, "client", "", "host:port of the provisional client protocol (client.listener); empty: none")
-	flags.BoolVar(&cfg.DisablePreVote, "no-pre-vote", false, "behave as before Kafka 4.0 (KIP-996 off)")
-	fetch := flags.Int("fetch-version", 18, "highest version of Fetch: 17 or 18")
-	election := flags.Duration("election-timeout", time.Second, "controller.quorum.election.timeout.ms")
-	fetchTimeout := flags.Duration("fetch-timeout", 2*time.Second, "controller.quorum.fetch.timeout.ms")
-	request := flags.Duration("request-timeout", 2*time.Second, "controller.quorum.request.timeout.ms")
-	linger := flags.Duration("append-linger", 0, "controller.quorum.append.linger.ms")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintf(stderr, help, name)
-			flags.SetOutput(stderr)
-			flags.PrintDefaults()
+// run runs the node. The error is nil if it was told to stop, and did.
+func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writer) error {
+	if o.file != nil {
+		release, err := o.claim(log)
+		if err != nil {
+			return err
 		}
-		return nil, err
+		defer release()
 	}
-	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	var err error
-	switch {
-	case *id < 0 || *id > math.MaxInt32:
-		return nil, errors.New("-id is required and cannot be negative")
-	case cfg.Dir == "":
-		return nil, errors.New("-dir is required")
-	case *fetch != 17 && *fetch != 18:
-		return nil, fmt.Errorf("-fetch-version %d: want 17 or 18", *fetch)
-	}
-	cfg.ID, cfg.MaxFetch = core.ReplicaID(*id), int16(*fetch)
-	if cfg.Voters, err = parseVoters(*voters); err != nil {
-		return nil, fmt.Errorf("-voters: %w", err)
-	}
-	if *directory != "" {
-		b, err := base64.RawURLEncoding.Strict().DecodeString(*directory)
-		if err != nil || len(b) != len(cfg.Directory) {
-			return nil, fmt.Errorf("-directory-id %q: want 16 bytes in base64url", *directory)
+	tracker := metrics.NewTracker(core.ReplicaKey{ID: o.node.ID, Directory: o.node.Directory}, o.node.Voters)
+	o.node.Observer = &observer{tracker: tracker, log: log}
+	var endpoint net.Listener
+	if o.metrics != "" {
+		var err error
+		if endpoint, err = net.Listen("tcp", o.metrics); err != nil {
+			return fmt.Errorf("metrics: %w", err)
 		}
-		cfg.Directory = core.DirectoryID(b)
+		server := &http.Server{Handler: metrics.Handler(tracker, o.stuck()), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
+		go server.Serve(endpoint)
+		defer server.Close()
 	}
-	for _, t := range []struct {
-		flag string
-		d    time.Duration
-		to   *core.Ticks
-		zero bool
-	}{
-		{"election-timeout", *election, &cfg.Core.ElectionTimeout, false},
-		{"fetch-timeout", *fetchTimeout, &cfg.Core.FetchTimeout, false},
-		{"request-timeout", *request, &cfg.Core.RequestTimeout, false},
-		{"append-linger", *linger, &cfg.Core.AppendLinger, true},
-	} {
-		if t.d < 0 || t.d > time.Hour || !t.zero && t.d < time.Millisecond {
-			return nil, fmt.Errorf("-%s %v: out of range", t.flag, t.d)
-		}
-		*t.to = core.Ticks(t.d.Milliseconds())
+	n, err := node.Start(o.node)
+	if err != nil {
+		return err
 	}
-	for _, addr := range []struct{ flag, value string }{{"listen", cfg.Listen}, {"client", cfg.ClientListen}} {
-		if addr.value == "" {
-			continue
-		}
-		if err := checkAddr(addr.value, true); err != nil {
-			return nil, fmt.Errorf("-%s: %w", addr.flag, err)
-		}
+	serves := fmt.Sprintf("node %d incarnation %d serves %s", o.node.ID, n.State().Incarnation, n.Addr())
+	if addr := n.ClientAddr(); addr != nil {
+		serves += fmt.Sprintf(", clients %s", addr)
 	}
-	if cfg.Listen == "" {
-		for _, v := range cfg.Voters {
-			if v.ID == cfg.ID {
-				cfg.Listen = v.Addr
-			}
-		}
+	if endpoint != nil {
+		serves += fmt.Sprintf(", metrics %s", endpoint.Addr())
 	}
-	return &cfg, nil
-}
-
-func parseVoters(text string) (voters []node.Voter, err error) {
-	if text == "" {
-		return nil, errors.New("none are given, want id@host:port,…")
+	fmt.Fprintln(stdout, serves)
+	log.Info("started", "incarnation", n.State().Incarnation, "dir", o.node.Dir, "listen", n.Addr().String(), "logEnd", n.State().LogEnd)
+	select {
+	case s := <-signals:
+		log.Info("stops", "signal", s.String(), "role", n.State().Role.String())
+		err = stop(n, signals)
+	case <-n.Done():
+		err = n.Err()
 	}
-	for part := range strings.SplitSeq(text, ",") {
-		id, addr, ok := strings.Cut(part, "@")
-		n, err := strconv.ParseInt(id, 10, 32)
-		if !ok || err != nil || n < 0 {
-			return nil, fmt.Errorf("%q is not id@host:port", part)
-		}
-		if err := checkAddr(addr, false); err != nil {
-			return nil, err
-		}
-		for _, v := range voters {
-			if v.ID == core.ReplicaID(n) {
-				return nil, fmt.Errorf("voter %d is given twice", n)
-			}
-		}
-		voters = append(voters, node.Voter{ID: core.ReplicaID(n), Addr: addr})
+	if err != nil {
+		log.Error("stopped", "error", err)
+		return fmt.Errorf("stopped: %w", err)
 	}
-	return voters, nil
-}
-
-func checkAddr(addr string, anyPort bool) error {
-	host, port, err := net.SplitHostPort(addr)
-	n, err2 := strconv.ParseUint(port, 10, 16)
-	if err != nil || err2 != nil || host == "" || n == 0 && !anyPort {
-		return fmt.Errorf("%q is not host:port", addr)
-	}
+	log.Info("stopped", "logEnd", n.State().LogEnd)
 	return nil
+}
+
+// stop stops a node, a leader by resigning, within a bounded time.
+func stop(n *node.Node, signals <-chan os.Signal) error {
+	closed := make(chan error, 1)
+	go func() { closed <- n.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case s := <-signals:
+		return fmt.Errorf("at once, by a second signal (%s)", s)
+	case <-time.After(stopTimeout):
+		return fmt.Errorf("not within %v of being told to", stopTimeout)
+	}
+}
+
+// stuck is how long a step may last before the node does not count as alive. A replica
+// steps at least as often as its longest timer runs out: [T, 2T) of the election, or
+// that of a fetch.
+func (o *options) stuck() time.Duration {
+	ticks := 2*max(o.node.Core.ElectionTimeout, 1000) + max(o.node.Core.FetchTimeout, 2000)
+	return 3 * time.Duration(ticks) * time.Millisecond
+}
+
+// observer hands states on to metrics, and logs what a replica becomes.
+type observer struct {
+	tracker *metrics.Tracker
+	log     *slog.Logger
+	last    node.State
+}
+
+// Stepped implements [node.Observer].
+func (o *observer) Stepped(began, ended time.Time, s node.State) {
+	o.tracker.Stepped(began, ended, s)
+	if s.Role != o.last.Role || s.Epoch != o.last.Epoch || s.Leader != o.last.Leader {
+		leader := any("none")
+		if s.Leader != core.NoReplica {
+			leader = int(s.Leader)
+		}
+		o.log.Info("is "+s.Role.String(), "epoch", int(s.Epoch), "leader", leader, "logEnd", int64(s.LogEnd), "highWatermark", int64(s.HighWatermark))
+	}
+	o.last = s
 }

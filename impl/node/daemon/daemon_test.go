@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -12,8 +13,11 @@ import (
 
 func TestUsage(t *testing.T) {
 	good := []string{"-id", "1", "-dir", "d", "-voters", "1@127.0.0.1:9091,2@127.0.0.1:9092"}
-	cfg, err := parse("kraftd start", append(good, "-election-timeout", "150ms"), nil)
+	o, err := parse("kraftd start", append(good, "-election-timeout", "150ms", "-log-format", "json", "-log-level", "error"), nil)
 	require.NoError(t, err)
+	cfg := o.node
+	require.True(t, o.json)
+	require.Equal(t, slog.LevelError, o.level)
 	require.Equal(t, core.ReplicaID(1), cfg.ID)
 	require.Equal(t, "127.0.0.1:9091", cfg.Listen)
 	require.Equal(t, []node.Voter{{ID: 1, Addr: "127.0.0.1:9091"}, {ID: 2, Addr: "127.0.0.1:9092"}}, cfg.Voters)
@@ -24,7 +28,8 @@ func TestUsage(t *testing.T) {
 		{"-voters", "1"}, {"-voters", "1@localhost"}, {"-voters", "x@localhost:1"}, {"-voters", "1@localhost:0"},
 		{"-voters", "1@localhost:1,1@localhost:2"}, {"-voters", "-1@localhost:1"}, {"-listen", "9091"},
 		{"-client", "127.0.0.1:99999"}, {"-fetch-version", "12"}, {"-election-timeout", "0"}, {"-append-linger", "-1s"},
-		{"-election-timeout", "5"}, {"-directory-id", "abc"},
+		{"-election-timeout", "5"}, {"-directory-id", "abc"}, {"-config", "x"}, {"-metrics", "9090"}, {"-log-format", "xml"}, {"-log-level", "loud"},
+		{"-log-level", "INFO+2"},
 	} {
 		var stdout, stderr bytes.Buffer
 		require.Equal(t, exitUsage, Start("kraftd start", append(append([]string{}, good...), bad...), &stdout, &stderr), "%v", bad)
