@@ -1,0 +1,266 @@
+package main
+
+import (
+	"encoding/base64"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const quorumHelp = `Usage: kraftd quorum describe (-status | -replication [-human-readable]) -bootstrap-controller HOST:PORT,...
+
+Prints what the leader of a quorum knows, as kafka-metadata-quorum does. Any node may be
+named: the leader is found through it. Connections are not encrypted.
+
+`
+
+// errNotLeader says that a node is not the one that knows.
+var errNotLeader = errors.New("is not the leader")
+
+func quorum(args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("quorum describe", flag.ContinueOnError)
+	controllers := flags.String("bootstrap-controller", "", "host:port of nodes of the quorum, separated by commas")
+	status := flags.Bool("status", false, "a summary")
+	replication := flags.Bool("replication", false, "a line for each replica")
+	human := flags.Bool("human-readable", false, "times as how long ago")
+	timeout := flags.Duration("timeout", 10*time.Second, "for all of it")
+	// As Kafka's tool, the flags of which may stand before the word too.
+	words := slices.DeleteFunc(slices.Clone(args), func(s string) bool { return s == "describe" })
+	if err := parse(flags, words, quorumHelp, stderr); err != nil {
+		return err
+	}
+	switch {
+	case len(words) == len(args):
+		return usagef(`want "quorum describe"`)
+	case flags.NArg() > 0:
+		return usagef("unexpected argument %q", flags.Arg(0))
+	case *status == *replication:
+		return usagef("want one of -status and -replication")
+	case *human && !*replication:
+		return usagef("-human-readable is only for -replication")
+	case *controllers == "":
+		return usagef("-bootstrap-controller is required")
+	}
+	q, err := describeQuorum(strings.Split(*controllers, ","), time.Now().Add(*timeout))
+	if err != nil {
+		return err
+	}
+	if *status {
+		return q.printStatus(stdout)
+	}
+	return q.printReplication(stdout, *human, time.Now())
+}
+
+// description is what the leader says.
+type description struct {
+	clusterID string // "unknown" if it does not say
+	kmsg.DescribeQuorumResponseTopicPartition
+	nodes []kmsg.DescribeQuorumResponseNode
+}
+
+// describeQuorum asks nodes until one is the leader: those that are given, and those
+// that they name.
+func describeQuorum(addrs []string, deadline time.Time) (*description, error) {
+	var errs []error
+	for i := 0; i < len(addrs); i++ {
+		addr := strings.TrimSpace(addrs[i])
+		q, others, err := describeBy(addr, deadline)
+		if err == nil {
+			return q, nil
+		}
+		if !errors.Is(err, errNotLeader) || len(others) == 0 {
+			errs = append(errs, fmt.Errorf("%s %w", addr, err))
+		}
+		for _, other := range others {
+			if !slices.Contains(addrs, other) {
+				addrs = append(addrs, other)
+			}
+		}
+	}
+	if len(errs) == 0 {
+		errs = append(errs, fmt.Errorf("none of %s is the leader", strings.Join(addrs, ", ")))
+	}
+	return nil, errors.Join(errs...)
+}
+
+// describeBy asks one node. If it is not the leader, others are the addresses of the
+// quorum, if it tells them.
+func describeBy(addr string, deadline time.Time) (q *description, others []string, err error) {
+	c, err := dial(addr, deadline)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer c.Close()
+	cluster, others := "unknown", []string(nil)
+	if c.serves(kmsg.DescribeCluster) >= 1 {
+		req := kmsg.NewPtrDescribeClusterRequest()
+		req.EndpointType = 2 // controllers
+		resp, err := c.do(req, 1)
+		if err != nil {
+			return nil, nil, err
+		}
+		if r := resp.(*kmsg.DescribeClusterResponse); r.ErrorCode == 0 {
+			cluster = r.ClusterID
+			for _, b := range r.Brokers {
+				others = append(others, fmt.Sprintf("%s:%d", b.Host, b.Port))
+			}
+		}
+	}
+	if c.serves(kmsg.DescribeQuorum) < 0 {
+		return nil, nil, errors.New("does not serve DescribeQuorum")
+	}
+	req := kmsg.NewPtrDescribeQuorumRequest()
+	req.Topics = []kmsg.DescribeQuorumRequestTopic{{
+		Topic: "__cluster_metadata", Partitions: []kmsg.DescribeQuorumRequestTopicPartition{{Partition: 0}},
+	}}
+	resp, err := c.do(req, 2)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := resp.(*kmsg.DescribeQuorumResponse)
+	if r.ErrorCode != 0 {
+		return nil, nil, refusal(r.ErrorCode, r.ErrorMessage)
+	}
+	if len(r.Topics) != 1 || len(r.Topics[0].Partitions) != 1 {
+		return nil, nil, fmt.Errorf("answers about %d topics", len(r.Topics))
+	}
+	for _, n := range r.Nodes {
+		for _, l := range n.Listeners {
+			others = append(others, fmt.Sprintf("%s:%d", l.Host, l.Port))
+		}
+	}
+	p := r.Topics[0].Partitions[0]
+	if p.ErrorCode == 6 { // NOT_LEADER_OR_FOLLOWER
+		return nil, others, errNotLeader
+	}
+	if p.ErrorCode != 0 {
+		return nil, nil, refusal(p.ErrorCode, p.ErrorMessage)
+	}
+	q = &description{cluster, p, r.Nodes}
+	if q.leader() == nil {
+		return nil, nil, fmt.Errorf("names leader %d, which is not among the voters", p.LeaderID)
+	}
+	return q, nil, nil
+}
+
+func refusal(code int16, message *string) error {
+	if message == nil {
+		return fmt.Errorf("answers with error %d", code)
+	}
+	return fmt.Errorf("answers with error %d: %s", code, *message)
+}
+
+type replica = kmsg.DescribeQuorumResponseTopicPartitionReplicaState
+
+func (q *description) leader() *replica {
+	for i := range q.CurrentVoters {
+		if v := &q.CurrentVoters[i]; v.ReplicaID == q.LeaderID {
+			return v
+		}
+	}
+	return nil
+}
+
+func (q *description) printStatus(w io.Writer) error {
+	leader := q.leader()
+	last := leader // the voter that is behind most
+	for i := range q.CurrentVoters {
+		if v := &q.CurrentVoters[i]; v.LogEndOffset < last.LogEndOffset {
+			last = v
+		}
+	}
+	lagTime := int64(-1)
+	switch {
+	case last == leader:
+		lagTime = 0
+	case leader.LastCaughtUpTimestamp >= 0 && last.LastCaughtUpTimestamp >= 0:
+		lagTime = leader.LastCaughtUpTimestamp - last.LastCaughtUpTimestamp
+	}
+	_, err := fmt.Fprintf(w, `ClusterId:              %s
+LeaderId:               %d
+LeaderEpoch:            %d
+HighWatermark:          %d
+MaxFollowerLag:         %d
+MaxFollowerLagTimeMs:   %d
+CurrentVoters:          %s
+CurrentObservers:       %s
+`, q.clusterID, q.LeaderID, q.LeaderEpoch, q.HighWatermark, leader.LogEndOffset-last.LogEndOffset, lagTime,
+		q.members(q.CurrentVoters), q.members(q.Observers))
+	return err
+}
+
+// members are replicas as Kafka's tool prints them, which is nearly JSON.
+func (q *description) members(all []replica) string {
+	var texts []string
+	for _, r := range all {
+		s := fmt.Sprintf(`{"id": %d`, r.ReplicaID)
+		if r.ReplicaDirectoryID != [16]byte{} {
+			s += fmt.Sprintf(`, "directoryId": "%s"`, uuid(r.ReplicaDirectoryID))
+		}
+		var endpoints []string
+		for _, n := range q.nodes {
+			for _, l := range n.Listeners {
+				if n.NodeID == r.ReplicaID {
+					endpoints = append(endpoints, fmt.Sprintf(`"%s://%s:%d"`, l.Name, l.Host, l.Port))
+				}
+			}
+		}
+		if len(endpoints) > 0 {
+			s += `, "endpoints": [` + strings.Join(endpoints, ", ") + "]"
+		}
+		texts = append(texts, s+"}")
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
+
+func (q *description) printReplication(w io.Writer, human bool, now time.Time) error {
+	leader := q.leader()
+	rows := [][]string{{"NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status"}}
+	at := func(ms int64) string {
+		if ms < 0 || !human {
+			return strconv.FormatInt(ms, 10)
+		}
+		return fmt.Sprintf("%d ms ago", max(0, now.UnixMilli()-ms))
+	}
+	add := func(r *replica, status string) {
+		rows = append(rows, []string{
+			strconv.Itoa(int(r.ReplicaID)), uuid(r.ReplicaDirectoryID), strconv.FormatInt(r.LogEndOffset, 10),
+			strconv.FormatInt(leader.LogEndOffset-r.LogEndOffset, 10), at(r.LastFetchTimestamp), at(r.LastCaughtUpTimestamp), status,
+		})
+	}
+	add(leader, "Leader")
+	for i := range q.CurrentVoters {
+		if v := &q.CurrentVoters[i]; v != leader {
+			add(v, "Follower")
+		}
+	}
+	for i := range q.Observers {
+		add(&q.Observers[i], "Observer")
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], len(cell))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			fmt.Fprintf(&line, "%-*s\t", widths[i], cell)
+		}
+		if _, err := fmt.Fprintln(w, line.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// uuid is an id as Kafka prints it, also one that is zero.
+func uuid(id [16]byte) string { return base64.RawURLEncoding.EncodeToString(id[:]) }
