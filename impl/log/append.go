@@ -108,24 +108,32 @@ func (l *Log) append(b []byte) (Appended, error) {
 // add notes a batch that is in the file.
 func (l *Log) add(seg *segment, b Batch) {
 	if len(l.epochs) == 0 || b.Epoch > l.lastEpoch() {
+		l.epochs = startBelow(l.epochs, b.Base) // not one that began here and has no records
 		l.epochs = append(l.epochs, EpochStart{Epoch: b.Epoch, StartOffset: b.Base})
 		l.newEpochs = true
 	}
 	l.digest = chain(l.digest, b.Bytes)
-	seg.add(b, l.digest)
+	if b.End == l.start.offset {
+		l.digest = l.start.digest // of what is before, nothing is asked
+	}
+	seg.add(b, l.digest, l.cfg.IndexIntervalBytes)
 	l.end = b.End
 }
 
-// roll starts a new segment if the active one has no room for n more bytes. All
+// roll starts a new segment if the active one has no room for n more bytes, or is too
+// old. All
 // that is in the old one is flushed first: so no segment but the last can have a
 // torn tail.
 func (l *Log) roll(n int64) error {
 	seg := l.active()
-	last := l.end - seg.base
-	if len(l.batches) > 0 {
-		last = l.batches[len(l.batches)-1].End - seg.base
+	last, age := l.end-seg.base, int64(0)
+	if n := len(l.batches); n > 0 {
+		last = l.batches[n-1].End - seg.base
+		if first := seg.sparse.firstTime; first >= 0 { // Kafka's rule (LogSegment.shouldRoll)
+			age = l.batches[n-1].Timestamp - first
+		}
 	}
-	if seg.size == 0 || seg.size+n <= l.cfg.SegmentBytes && last <= math.MaxInt32 {
+	if seg.size == 0 || seg.size+n <= l.cfg.SegmentBytes && last <= math.MaxInt32 && age <= l.cfg.SegmentMs {
 		return nil
 	}
 	l.flushing.Lock()
@@ -139,6 +147,9 @@ func (l *Log) roll(n int64) error {
 	if err := l.flush(); err != nil {
 		return err
 	}
+	if err := l.writeIndex(seg); err != nil {
+		return l.fail("write index", err)
+	}
 	next, err := l.create(l.end, l.digest)
 	if err != nil {
 		return l.fail("new segment", err)
@@ -150,7 +161,9 @@ func (l *Log) roll(n int64) error {
 	return nil
 }
 
-func segmentName(base int64) string { return fmt.Sprintf("%020d.log", base) }
+const segmentSuffix = ".log"
+
+func segmentName(base int64) string { return fmt.Sprintf("%020d", base) + segmentSuffix }
 
 // create makes an empty segment; its name is not durable.
 func (l *Log) create(base int64, digest uint64) (*segment, error) {

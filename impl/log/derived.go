@@ -107,12 +107,17 @@ func (l *Log) readEpochs() error {
 // recovery point the files are those of Kafka, which writes the checkpoint first.
 func (l *Log) known() int64 {
 	if l.point.offset < 0 {
-		return 0
+		return l.start.offset
 	}
+	known := max(l.point.offset, l.start.offset)
 	if n := len(l.saved); n > 0 {
-		return max(l.point.offset, l.saved[n-1].StartOffset+1)
+		last := l.saved[n-1].StartOffset
+		// The entry for the start of the log may be of an epoch without records.
+		if last > l.start.offset || l.start.offset == 0 {
+			known = max(known, last+1)
+		}
 	}
-	return l.point.offset
+	return known
 }
 
 // checkEpochs compares the epochs of the batches with leader-epoch-checkpoint: it
@@ -120,25 +125,35 @@ func (l *Log) known() int64 {
 // checksum of a batch does not cover its epoch.
 func (l *Log) checkEpochs() error {
 	l.newEpochs = l.unreadable || !slices.Equal(l.epochs, l.saved)
-	if !l.readable || l.point.offset < 0 {
+	if !l.readable || l.point.offset < 0 || l.start.reset {
 		return nil
 	}
-	for i := 0; i < max(len(l.epochs), len(l.saved)); i++ {
+	epochs, saved := l.began(l.epochs), l.began(l.collapse(l.saved))
+	for i := 0; i < max(len(epochs), len(saved)); i++ {
 		switch {
-		case i >= len(l.saved):
-			if e := l.epochs[i]; e.StartOffset < l.point.offset {
+		case i >= len(saved):
+			if e := epochs[i]; e.StartOffset < l.point.offset {
 				return l.CorruptAt(e.StartOffset, fmt.Sprintf("epoch %d starts, but not in %s", e.Epoch, epochFile))
 			}
-		case i >= len(l.epochs):
-			e := l.saved[i]
+		case i >= len(epochs):
+			e := saved[i]
 			return l.CorruptAt(e.StartOffset, fmt.Sprintf("epoch %d does not start, but does in %s", e.Epoch, epochFile))
-		case l.epochs[i] != l.saved[i]:
-			e, s := l.epochs[i], l.saved[i]
+		case epochs[i] != saved[i]:
+			e, s := epochs[i], saved[i]
 			return l.CorruptAt(min(e.StartOffset, s.StartOffset),
 				fmt.Sprintf("epoch %d starts at offset %d, but in %s it is epoch %d at offset %d; one of the two files is damaged", e.Epoch, e.StartOffset, epochFile, s.Epoch, s.StartOffset))
 		}
 	}
 	return nil
+}
+
+// began returns the epochs without that of the record before the log: it may have no
+// records in it.
+func (l *Log) began(epochs []EpochStart) []EpochStart {
+	if l.start.offset > 0 && len(epochs) > 0 && epochs[0] == (EpochStart{Epoch: l.start.epoch, StartOffset: l.start.offset}) {
+		return epochs[1:]
+	}
+	return epochs
 }
 
 // CorruptAt is an error that names the file and the position of the batch that

@@ -24,6 +24,13 @@ type Config struct {
 	// below it is never taken for a torn tail. 0 is 1 MiB; 1 is at each Flush:
 	// then no damage to anything that was flushed is.
 	RecoveryPointBytes int64
+	// SegmentMs: a segment is also left for a new one if its first batch and the next
+	// one are more than so many milliseconds apart, by their timestamps. 0 is 7 days
+	// (metadata.log.segment.ms).
+	SegmentMs int64
+	// IndexIntervalBytes: the index files have an entry for about so many bytes. 0 is
+	// 4096 (index.interval.bytes).
+	IndexIntervalBytes int64
 	// TopicID is in partition.metadata. All zeros is [MetadataTopicID].
 	TopicID [16]byte
 }
@@ -35,6 +42,12 @@ func (c Config) withDefaults() Config {
 	c.SegmentBytes = min(c.SegmentBytes, 1<<31-1)
 	if c.RecoveryPointBytes <= 0 {
 		c.RecoveryPointBytes = 1 << 20
+	}
+	if c.SegmentMs <= 0 {
+		c.SegmentMs = 7 * 24 * 60 * 60 * 1000
+	}
+	if c.IndexIntervalBytes <= 0 {
+		c.IndexIntervalBytes = 4096
 	}
 	if c.TopicID == [16]byte{} {
 		c.TopicID = MetadataTopicID
@@ -101,6 +114,9 @@ type Log struct {
 
 	mu        sync.RWMutex
 	segments  []*segment // by mu; never empty; only the last one grows
+	old       []*segment // wholly below start, and not open
+	start     logStart
+	adopted   bool // start is that of a log that only Kafka has used
 	end       int64
 	digest    uint64
 	epochs    []EpochStart
@@ -126,6 +142,8 @@ type segment struct {
 	file  fs.File
 	size  int64
 	index []entry
+
+	sparse sparse // what Kafka's index files hold
 }
 
 // entry is a batch in a segment. The batch ends where the next one starts.
@@ -157,7 +175,8 @@ func (s *segment) digestBefore(i int) uint64 {
 	return s.index[i-1].digest
 }
 
-func (s *segment) add(b Batch, digest uint64) {
+func (s *segment) add(b Batch, digest uint64, interval int64) {
+	s.sparse.add(b.Timestamp, uint32(b.End-1-s.base), s.size, interval)
 	s.index = append(s.index, entry{rel: uint32(b.Base - s.base), pos: uint32(s.size), digest: digest})
 	s.size += int64(len(b.Bytes))
 }
@@ -188,10 +207,6 @@ func (l *Log) EndOffset() int64 {
 	return l.end
 }
 
-// StartOffset returns the offset of the first record: 0, as long as there are
-// no snapshots.
-func (l *Log) StartOffset() int64 { return 0 }
-
 // FlushedEnd returns the offset below which the log is durable. It may rise in an
 // append that starts a new segment, since that flushes the old one.
 func (l *Log) FlushedEnd() int64 {
@@ -213,10 +228,14 @@ func (l *Log) Digest() uint64 {
 func (l *Log) DigestAt(offset int64) (uint64, bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
+	return l.digestAt(offset)
+}
+
+func (l *Log) digestAt(offset int64) (uint64, bool) {
 	if offset == l.end {
 		return l.digest, true
 	}
-	if offset < 0 || offset > l.end {
+	if offset < l.start.offset || offset > l.end {
 		return 0, false
 	}
 	seg := l.segments[l.segmentOf(offset)]
@@ -227,7 +246,7 @@ func (l *Log) DigestAt(offset int64) (uint64, bool) {
 	return seg.digestBefore(i), true
 }
 
-// LastEpoch returns the epoch of the last record, 0 if there is none.
+// LastEpoch returns the epoch of the last record; if there is none StartEpoch.
 func (l *Log) LastEpoch() int32 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -298,6 +317,11 @@ func (l *Log) Close() error {
 			err = l.fail("write "+l.point.name, err)
 		}
 	}
+	if err == nil {
+		if err = l.writeIndex(l.active()); err != nil {
+			err = l.fail("write index", err)
+		}
+	}
 	l.flushing.Unlock()
 	if errors.Is(err, ErrClosed) {
 		return nil
@@ -321,7 +345,9 @@ func (l *Log) Abandon() error {
 func (l *Log) closeFiles() error {
 	var errs []error
 	for _, s := range l.segments {
-		errs = append(errs, s.file.Close())
+		if s.file != nil {
+			errs = append(errs, s.file.Close())
+		}
 	}
 	if l.point.file != nil {
 		errs = append(errs, l.point.file.Close())
@@ -341,9 +367,9 @@ type SegmentInfo struct {
 func (l *Log) Segments() []SegmentInfo {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	all := make([]SegmentInfo, len(l.segments))
-	for i, s := range l.segments {
-		all[i] = SegmentInfo{Base: s.base, Size: s.size}
+	all := make([]SegmentInfo, 0, len(l.old)+len(l.segments))
+	for _, s := range append(l.old[:len(l.old):len(l.old)], l.segments...) {
+		all = append(all, SegmentInfo{Base: s.base, Size: s.size})
 	}
 	return all
 }

@@ -16,7 +16,12 @@ const testDir = "topic-0"
 
 // model is what a log must be, as a list of batches.
 type model struct {
-	batches []Batch
+	batches []Batch  // also those below start, since the log began anew
+	begin   logStart // where the first of batches is
+	// start is where the log starts; a crash leaves that or starting.
+	start, starting int64
+	// reset is what a crash may leave instead of all the rest.
+	reset *model
 	// A crash leaves the first n of written, where n is at least flushed.
 	written []Batch
 	flushed int
@@ -25,7 +30,7 @@ type model struct {
 	saved, saving quorumstate.Election
 }
 
-func (m *model) end() int64 { return endOf(m.batches) }
+func (m *model) end() int64 { return max(m.begin.offset, endOf(m.batches)) }
 
 func endOf(batches []Batch) int64 {
 	if len(batches) == 0 {
@@ -35,10 +40,18 @@ func endOf(batches []Batch) int64 {
 }
 
 func (m *model) epoch() int32 {
-	if len(m.batches) == 0 {
-		return 0
+	return m.epochBefore(m.end())
+}
+
+// epochBefore is the epoch of the record before an offset.
+func (m *model) epochBefore(offset int64) int32 {
+	epoch := m.begin.epoch
+	for _, b := range m.batches {
+		if b.Base < offset {
+			epoch = b.Epoch
+		}
 	}
-	return m.batches[len(m.batches)-1].Epoch
+	return epoch
 }
 
 // step is one operation on a log and its model. It returns the log's error.
@@ -154,7 +167,7 @@ func save(l *Log, m *model) error {
 // truncate cuts to so many offsets before the end.
 func truncate(t testing.TB, back int64) step {
 	return func(l *Log, m *model) error {
-		to := max(m.end()-back, 0)
+		to := max(m.end()-back, m.start)
 		kept := len(m.batches)
 		for kept > 0 && m.batches[kept-1].End > to {
 			kept--
@@ -167,6 +180,60 @@ func truncate(t testing.TB, back int64) step {
 		end, err := l.TruncateTo(to)
 		if err == nil {
 			require.Equal(t, m.end(), end)
+		}
+		return err
+	}
+}
+
+// advance moves the start to so many batches before the end.
+func advance(t testing.TB, back int) step {
+	return func(l *Log, m *model) error {
+		offset := m.end()
+		if back > 0 && back <= len(m.batches) {
+			offset = m.batches[len(m.batches)-back].Base
+		}
+		if offset > m.start {
+			m.starting = offset
+		}
+		before := l.StartOffset()
+		err := l.AdvanceStart(offset, m.epochBefore(offset))
+		if err == nil {
+			m.start = m.starting
+			if l.StartOffset() > before {
+				m.written, m.flushed, m.pending = m.batches, len(m.batches), false
+			}
+		}
+		return err
+	}
+}
+
+// deleteOld removes the segments below the start.
+func deleteOld(t testing.TB) step {
+	return func(l *Log, m *model) error {
+		before := l.Segments()
+		n, size, err := l.DeleteOld()
+		if err == nil {
+			after := l.Segments()
+			require.Equal(t, before[n:], after)
+			for _, seg := range before[:n] {
+				size -= seg.Size
+			}
+			require.Zero(t, size)
+			require.True(t, len(after) == 1 || after[1].Base > m.start)
+		}
+		return err
+	}
+}
+
+// reset installs a snapshot that ends so many offsets after the end of the log.
+func reset(t testing.TB, gap int64) step {
+	return func(l *Log, m *model) error {
+		begin := logStart{offset: max(1, m.end()+gap), epoch: m.epoch() + 1, digest: uint64(m.end()) * 77}
+		next := &model{begin: begin, start: begin.offset, starting: begin.offset, saved: m.saved, saving: m.saving}
+		m.reset = next
+		err := l.ResetTo(begin.offset, begin.epoch, begin.digest)
+		if err == nil {
+			*m = *next
 		}
 		return err
 	}
@@ -187,27 +254,56 @@ func (m *model) check(t testing.TB, l *Log) {
 	same(t, m.epoch(), l.LastEpoch())
 	same(t, true, endOf(m.batches[:m.flushed]) <= l.FlushedEnd())
 	same(t, true, l.FlushedEnd() <= l.EndOffset())
-	digest, epochs := uint64(0), []EpochStart(nil)
-	for i, b := range m.batches {
+	same(t, m.start, l.StartOffset())
+	same(t, m.epochBefore(m.start), l.StartEpoch())
+	digest := m.begin.digest
+	for _, b := range m.batches {
 		have, ok := l.DigestAt(b.Base)
-		same(t, true, ok)
-		same(t, digest, have)
+		same(t, b.Base >= m.start, ok)
+		same(t, b.Base >= m.start, l.IsBoundary(b.Base))
+		if ok {
+			same(t, digest, have)
+		}
 		_, ok = l.DigestAt(b.Base + 1)
-		same(t, b.End == b.Base+1, ok)
+		same(t, b.End == b.Base+1 && b.End >= m.start, ok)
 		digest = chain(digest, b.Bytes)
-		if i == 0 || b.Epoch > m.batches[i-1].Epoch {
-			epochs = append(epochs, EpochStart{b.Epoch, b.Base})
+		epoch, ok := l.EpochOf(b.End - 1)
+		same(t, b.End >= m.start, ok)
+		if ok {
+			same(t, b.Epoch, epoch)
 		}
 	}
 	same(t, digest, l.Digest())
-	require.Equal(t, epochs, l.Epochs())
+	require.Equal(t, m.epochs(), l.Epochs())
 	for epoch := int32(0); epoch <= m.epoch()+1; epoch++ {
 		same(t, m.endOffsetForEpoch(epoch), l.EndOffsetForEpoch(epoch))
 	}
 	m.checkReads(t, l)
 }
 
+// epochs is where each epoch starts.
+func (m *model) epochs() (epochs []EpochStart) {
+	if m.start > 0 {
+		epochs = append(epochs, EpochStart{m.epochBefore(m.start), m.start})
+	}
+	for i, b := range m.batches {
+		if i > 0 && b.Epoch == m.batches[i-1].Epoch || b.Base < m.start {
+			continue
+		}
+		if n := len(epochs); n > 0 && epochs[n-1].StartOffset == b.Base {
+			epochs = epochs[:n-1]
+		}
+		if n := len(epochs); n == 0 || epochs[n-1].Epoch < b.Epoch {
+			epochs = append(epochs, EpochStart{b.Epoch, b.Base})
+		}
+	}
+	return epochs
+}
+
 func (m *model) endOffsetForEpoch(epoch int32) event.EpochEnd {
+	if m.start > 0 && epoch < m.epochs()[0].Epoch {
+		return event.EpochEnd{Epoch: epoch, EndOffset: m.start}
+	}
 	e := event.EpochEnd{Epoch: m.epoch(), EndOffset: m.end()}
 	for i := len(m.batches) - 1; i >= 0 && m.batches[i].Epoch > epoch; i-- {
 		e = event.EpochEnd{Epoch: epoch, EndOffset: m.batches[i].Base}
@@ -221,13 +317,21 @@ func (m *model) endOffsetForEpoch(epoch int32) event.EpochEnd {
 func (m *model) checkReads(t testing.TB, l *Log) {
 	var span Span
 	var all, want []byte
-	for from := int64(0); from < m.end(); from = span.End {
+	if m.start > 0 {
+		require.ErrorIs(t, l.Read(&span, m.start-1, 600, m.end()), ErrOffset)
+		_, err := l.TruncateTo(m.start - 1)
+		require.ErrorIs(t, err, ErrOffset)
+	}
+	for from := m.start; from < m.end(); from = span.End {
 		same(t, nil, l.Read(&span, from, 600, m.end()))
 		same(t, from, span.Base)
 		same(t, true, span.End > from)
 		all = append(all, span.Bytes...)
 	}
 	for _, b := range m.batches {
+		if b.Base < m.start {
+			continue
+		}
 		want = append(want, b.Bytes...)
 		same(t, nil, l.Read(&span, b.End-1, 0, b.End)) // within the batch: the whole of it
 		same(t, true, bytes.Equal(b.Bytes, span.Bytes))
@@ -262,6 +366,10 @@ func run(t testing.TB, d *fs.Double, cfg Config, steps []step, checked bool) (m 
 			}
 			_, again := l.TruncateTo(0)
 			require.Equal(t, err, again)
+			require.Equal(t, err, l.AdvanceStart(1, 1))
+			require.Equal(t, err, l.ResetTo(1, 1, 1))
+			_, _, again = l.DeleteOld()
+			require.Equal(t, err, again)
 			require.Equal(t, err, l.Read(&Span{}, 0, 1, 1))
 			return m, err
 		}
@@ -278,12 +386,18 @@ func (m *model) recover(t testing.TB, d *fs.Double, cfg Config) (*Log, model) {
 	l, found, err := Open(d, testDir, cfg)
 	require.NoError(t, err)
 	require.Equal(t, l.EndOffset(), found.End)
+	if r := m.reset; r != nil && l.StartOffset() == r.start && l.Digest() == r.begin.digest {
+		r.check(t, l)
+		return l, *r
+	}
+	require.Contains(t, []int64{m.start, m.starting}, l.StartOffset())
 	n := 0
 	for n < len(m.written) && m.written[n].End <= found.End {
 		n++
 	}
 	require.GreaterOrEqual(t, n, m.flushed, "lost a flushed batch: %+v", found)
-	after := model{batches: m.written[:n], written: m.written[:n], flushed: n}
+	after := model{batches: m.written[:n], written: m.written[:n], flushed: n, begin: m.begin, start: l.StartOffset(), starting: l.StartOffset()}
+	require.LessOrEqual(t, after.start, after.end())
 	after.check(t, l)
 	after.saved, _, err = store(d, testDir).Load()
 	require.NoError(t, err)
@@ -298,7 +412,16 @@ func randomScript(t testing.TB, seed uint64, n int) (steps []step) {
 	epoch := int32(1)
 	size := func() int { return []int{1, 20, 200, 470, 520, 1100}[r.IntN(6)] }
 	for range n {
-		switch r.IntN(11) {
+		switch r.IntN(13) {
+		case 11:
+			steps = append(steps, advance(t, r.IntN(8)), deleteOld(t))
+		case 12:
+			if r.IntN(3) > 0 {
+				steps = append(steps, advance(t, r.IntN(3)))
+				continue
+			}
+			steps = append(steps, reset(t, int64(r.IntN(12)-6)))
+			epoch += 2
 		case 10:
 			steps = append(steps, save)
 		case 0:
@@ -322,8 +445,8 @@ func randomScript(t testing.TB, seed uint64, n int) (steps []step) {
 }
 
 var testConfigs = []Config{
-	{SegmentBytes: 2000, RecoveryPointBytes: 1},
-	{SegmentBytes: 2000},
+	{SegmentBytes: 2000, RecoveryPointBytes: 1, IndexIntervalBytes: 300},
+	{SegmentBytes: 2000, IndexIntervalBytes: 1},
 	{SegmentBytes: 1 << 20, RecoveryPointBytes: 1500},
 }
 

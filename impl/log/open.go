@@ -2,6 +2,7 @@ package log
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"path"
@@ -70,6 +71,9 @@ func (l *Log) open(check func(*Log) error) (Recovered, error) {
 	if err != nil {
 		return Recovered{}, err
 	}
+	if err := l.readStart(); err != nil {
+		return Recovered{}, err
+	}
 	if err := l.readPoint(); err != nil {
 		return Recovered{}, err
 	}
@@ -89,10 +93,36 @@ func (l *Log) open(check func(*Log) error) (Recovered, error) {
 	if err := l.openMetadata(); err != nil {
 		return Recovered{}, err
 	}
+	if l.start.reset {
+		return found, errors.Join(l.leftovers(names), l.finishReset())
+	}
 	if err := l.repair(found); err != nil {
 		return Recovered{}, err
 	}
+	if l.adopted {
+		if err := l.writeStart(l.start); err != nil {
+			return Recovered{}, err
+		}
+	}
+	if err := l.writeIndexes(names); err != nil {
+		return Recovered{}, err
+	}
 	return found, l.writeDerived()
+}
+
+// writeIndexes makes the index files what follows from the batches.
+func (l *Log) writeIndexes(names []string) error {
+	if err := l.leftovers(names); err != nil {
+		return err
+	}
+	for _, seg := range l.segments[:len(l.segments)-1] {
+		if err := l.writeIndex(seg); err != nil {
+			return err
+		}
+	}
+	seg := l.active() // it is written when the segment is left
+	seg.sparse.onDisk = true
+	return l.removeIndex(seg)
 }
 
 // makeDir makes the directory if it is missing and lists it.
@@ -146,32 +176,131 @@ func (l *Log) readPoint() error {
 	return nil
 }
 
-// scan reads all segments, changing nothing on disk.
+// scan reads all segments from the start of the log on, changing nothing on disk.
 func (l *Log) scan(names []string) (Recovered, error) {
-	var bases []int64
+	bases, err := l.bases(names)
+	if err != nil {
+		return Recovered{}, err
+	}
+	if l.start.reset { // nothing of the segments counts
+		for _, base := range bases {
+			l.old = append(l.old, &segment{base: base, name: path.Join(l.dir, segmentName(base))})
+		}
+		l.emptyAt(l.start)
+		return Recovered{End: l.end}, nil
+	}
+	// Kafka takes the epochs below the start out of leader-epoch-checkpoint.
+	kafka := l.point.offset < 0 && l.start.offset == 0
+	if kafka && len(bases) > 0 && bases[0] > 0 && !(len(l.saved) > 0 && l.saved[0].StartOffset < bases[0]) {
+		if err := l.adopt(bases[0], names); err != nil {
+			return Recovered{}, err
+		}
+	}
+	if bases, err = l.setAside(bases); err != nil {
+		return Recovered{}, err
+	}
+	if len(bases) == 0 && (l.point.offset >= 0 || len(l.saved) > 0 || l.unreadable || l.start.offset > 0) {
+		// The first segment is made durably before any of these files, and not removed
+		// before the next one is.
+		return Recovered{}, &CorruptError{File: path.Join(l.dir, segmentName(l.start.offset)), Offset: l.start.offset,
+			Reason: fmt.Sprintf("missing, but there is %s, %s or %s", pointFile, epochFile, startFile)}
+	}
+	found, err := l.scanFrom(bases)
+	if err != nil {
+		return found, err
+	}
+	l.epochs = l.collapse(l.epochs)
+	if l.end < l.known() {
+		return found, l.CorruptAt(l.end, fmt.Sprintf("log ends, but was flushed up to offset %d", l.known()))
+	}
+	found.End = l.end
+	return found, nil
+}
+
+// bases are the offsets in the names of segments, in order.
+func (l *Log) bases(names []string) (bases []int64, err error) {
 	for _, name := range names { // sorted, and so are the bases
-		stem, ok := strings.CutSuffix(name, ".log")
+		stem, ok := strings.CutSuffix(name, segmentSuffix)
 		if !ok {
 			continue
 		}
 		base, err := strconv.ParseInt(stem, 10, 64)
 		if err != nil || name != segmentName(base) {
-			return Recovered{}, &CorruptError{File: path.Join(l.dir, name), Offset: -1, Reason: "not the name of a segment"}
+			return nil, &CorruptError{File: path.Join(l.dir, name), Offset: -1, Reason: "not the name of a segment"}
 		}
 		bases = append(bases, base)
 	}
-	if len(bases) == 0 && (l.point.offset >= 0 || len(l.saved) > 0 || l.unreadable) {
-		// The first segment is made durably before either file, and never removed.
-		return Recovered{}, &CorruptError{File: path.Join(l.dir, segmentName(0)), Reason: fmt.Sprintf("missing, but there is %s or %s", pointFile, epochFile)}
+	return bases, nil
+}
+
+// adopt makes the start of a log that only Kafka has used that of its first segment.
+// The epoch of the record before it is in the name of a snapshot that ends there; if
+// there is none, then no snapshot was installed, and an epoch of the log will do.
+func (l *Log) adopt(base int64, names []string) error {
+	epoch := int32(-1)
+	for _, name := range names {
+		prefix := fmt.Sprintf("%020d-", base)
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			if e, err := strconv.ParseInt(strings.TrimSuffix(rest, ".checkpoint"), 10, 32); err == nil {
+				epoch = max(epoch, int32(e))
+			}
+		}
 	}
-	var found Recovered
+	if epoch < 0 {
+		f, err := l.fsys.Open(path.Join(l.dir, segmentName(base)))
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		var head [HeaderSize]byte
+		if err := readFull(f, head[:], 0); err != nil {
+			return &CorruptError{File: path.Join(l.dir, segmentName(base)), Offset: base, Reason: "the log starts here, and has neither a batch nor a snapshot that ends here"}
+		}
+		epoch = max(0, int32(binary.BigEndian.Uint32(head[posEpoch:])))
+	}
+	l.start = logStart{offset: base, epoch: epoch, digest: StartDigest(base, epoch)}
+	l.adopted = true
+	return nil
+}
+
+// setAside takes the segments that are wholly below the start of the log out of the
+// list. They are not read: a crash may have brought some of them back.
+func (l *Log) setAside(bases []int64) ([]int64, error) {
+	for len(bases) > 1 && bases[1] <= l.start.offset {
+		seg := &segment{base: bases[0], name: path.Join(l.dir, segmentName(bases[0]))}
+		f, err := l.fsys.Open(seg.name)
+		if err != nil {
+			return nil, err
+		}
+		seg.size, err = f.Size()
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("size of %s: %w", seg.name, err)
+		}
+		l.old, bases = append(l.old, seg), bases[1:]
+	}
+	if len(bases) > 0 && bases[0] > l.start.offset {
+		return nil, &CorruptError{File: path.Join(l.dir, segmentName(bases[0])), Offset: l.start.offset,
+			Reason: fmt.Sprintf("segment starts at offset %d", bases[0])}
+	}
+	return bases, nil
+}
+
+// scanFrom reads the segments of the log.
+func (l *Log) scanFrom(bases []int64) (found Recovered, err error) {
+	l.end, l.digest = l.start.offset, l.start.digest
+	if len(bases) > 0 {
+		l.end = bases[0]
+	}
+	if l.end == l.start.offset {
+		l.epochs = l.collapse(nil)
+	}
 	for i, base := range bases {
 		name := path.Join(l.dir, segmentName(base))
 		if base != l.end {
 			return found, &CorruptError{File: name, Offset: l.end, Reason: fmt.Sprintf("segment starts at offset %d", base)}
 		}
 		seg := &segment{base: base, start: l.digest, name: name}
-		var err error
 		if seg.file, err = l.fsys.Open(name); err != nil {
 			return found, err
 		}
@@ -180,17 +309,13 @@ func (l *Log) scan(names []string) (Recovered, error) {
 			return found, err
 		}
 	}
-	if l.end < l.known() {
-		return found, l.CorruptAt(l.end, fmt.Sprintf("log ends, but was flushed up to offset %d", l.known()))
-	}
-	found.End = l.end
 	return found, nil
 }
 
 // repair makes what scan found durable, without the torn tail.
 func (l *Log) repair(found Recovered) error {
 	if len(l.segments) == 0 {
-		seg, err := l.create(0, 0)
+		seg, err := l.create(l.end, l.digest)
 		if err != nil {
 			return err
 		}

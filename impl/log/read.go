@@ -42,8 +42,8 @@ func (l *Log) read(span *Span, from int64, maxBytes int, upTo int64) (corrupt, e
 	if l.err != nil {
 		return nil, l.err
 	}
-	if from < 0 || from > l.end {
-		return nil, fmt.Errorf("read at %d of %d: %w", from, l.end, ErrOffset)
+	if from < l.start.offset || from > l.end {
+		return nil, fmt.Errorf("read at %d, of a log from %d to %d: %w", from, l.start.offset, l.end, ErrOffset)
 	}
 	if from == l.end {
 		return nil, nil

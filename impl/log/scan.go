@@ -59,6 +59,9 @@ func (l *Log) scanBatches(seg *segment, size int64) (*BatchError, error) {
 		more := seg.size+int64(len(chunk)) < size
 		it := NewBatchesAt(chunk, l.end, l.lastEpoch())
 		for it.Next() {
+			if reason := l.checkStart(it.Batch()); reason != "" {
+				return &BatchError{Offset: l.end, Reason: reason}, nil
+			}
 			l.add(seg, it.Batch())
 		}
 		switch {
@@ -70,6 +73,18 @@ func (l *Log) scanBatches(seg *segment, size int64) (*BatchError, error) {
 		}
 	}
 	return nil, nil
+}
+
+// checkStart checks that the log starts between two batches, after one of the epoch
+// that it says.
+func (l *Log) checkStart(b Batch) string {
+	switch start := l.start; {
+	case b.Base < start.offset && b.End > start.offset:
+		return fmt.Sprintf("the log starts at offset %d, within a batch up to %d", start.offset, b.End)
+	case b.End == start.offset && b.Epoch != start.epoch:
+		return fmt.Sprintf("batch of epoch %d, but the log starts after a record of epoch %d", b.Epoch, start.epoch)
+	}
+	return ""
 }
 
 func readFull(f fs.File, b []byte, pos int64) error {

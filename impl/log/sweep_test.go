@@ -26,6 +26,22 @@ func sweepScript(t testing.TB) []step {
 	}
 }
 
+// startScript is retention and install: the start moves within a segment, to the edge
+// of one and to the end of the log, over what is flushed and what is not; segments are
+// deleted; the log begins anew behind its end, before it, and at its last segment.
+func startScript(t testing.TB) []step {
+	return []step{
+		change(t, 1), data(t, 1, 700), data(t, 1, 700), flush, // rolls twice
+		data(t, 1, 900), change(t, 2), data(t, 2, 900), data(t, 2, 20),
+		advance(t, 2), save, deleteOld(t), data(t, 2, 10), truncate(t, 1), advance(t, 1),
+		data(t, 2, 5), flush, advance(t, 0), truncate(t, 1), change(t, 3), flush, truncate(t, 1), flush,
+		change(t, 4), data(t, 4, 900), data(t, 4, 900), flush, data(t, 4, 30), advance(t, 1), deleteOld(t),
+		reset(t, 5), save, change(t, 6), data(t, 6, 900), data(t, 6, 900), flush, advance(t, 1),
+		reset(t, -2), change(t, 8), data(t, 8, 900), data(t, 8, 900), data(t, 8, 900), flush,
+		advance(t, 1), reset(t, -1), data(t, 9, 10), advance(t, 0), deleteOld(t), data(t, 9, 20),
+	}
+}
+
 type named struct {
 	name string
 	keep fs.Chooser
@@ -110,6 +126,16 @@ func TestCrashSweep(t *testing.T) {
 
 // scripts: 60 take two minutes.
 var scripts = flag.Uint64("scripts", 3, "number of random scripts to crash at every operation")
+
+// TestStartSweep is TestCrashSweep for what moves the start.
+func TestStartSweep(t *testing.T) {
+	for _, cfg := range testConfigs {
+		points, crashes := sweep(t, cfg, startScript(t), fs.Crash, 6)
+		t.Logf("%+v: %d crash points, %d crashes", cfg, points, crashes)
+	}
+	points, crashes := sweep(t, testConfigs[0], startScript(t), fs.Error, 0)
+	t.Logf("errors: %d points, %d crashes", points, crashes)
+}
 
 func TestCrashSweepRandomScripts(t *testing.T) {
 	points, crashes := 0, 0

@@ -3,6 +3,7 @@ package log
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/quorate/quorate/impl/fs"
 )
@@ -25,8 +26,8 @@ func (l *Log) TruncateTo(offset int64) (int64, error) {
 	if l.err != nil {
 		return l.end, l.err
 	}
-	if offset < 0 {
-		return l.end, fmt.Errorf("truncate to %d: %w", offset, ErrOffset)
+	if offset < l.start.offset {
+		return l.end, fmt.Errorf("truncate to %d a log that starts at %d: %w", offset, l.start.offset, ErrOffset)
 	}
 	if offset >= l.end {
 		return l.end, nil
@@ -40,7 +41,7 @@ func (l *Log) TruncateTo(offset int64) (int64, error) {
 			return l.end, l.failLocked("write "+l.point.name, err)
 		}
 	}
-	if kept := startBelow(l.saved, end); len(kept) < len(l.saved) {
+	if kept := l.below(l.saved, end); !slices.Equal(kept, l.saved) {
 		if err := fs.WriteFile(l.fsys, path.Join(l.dir, epochFile), renderEpochs(kept)); err != nil {
 			return l.end, l.failLocked("write checkpoint", err)
 		}
@@ -49,6 +50,9 @@ func (l *Log) TruncateTo(offset int64) (int64, error) {
 	if err := l.removeSegments(s + 1); err != nil {
 		return l.end, err
 	}
+	if err := l.removeIndex(seg); err != nil {
+		return l.end, l.failLocked("remove index of "+seg.name, err)
+	}
 	size := int64(seg.index[i].pos)
 	if err := seg.file.Truncate(size); err != nil {
 		return l.end, l.failLocked("truncate "+seg.name, err)
@@ -56,11 +60,14 @@ func (l *Log) TruncateTo(offset int64) (int64, error) {
 	l.digest = seg.digestBefore(i)
 	seg.index = seg.index[:i]
 	seg.size = size
+	if err := seg.cutIndex(); err != nil {
+		return l.end, l.failLocked("read "+seg.name, err)
+	}
 	l.end = end
 	l.flushed = min(l.flushed, end)
 	l.truncated = true
-	l.epochs = startBelow(l.epochs, end)
-	l.newEpochs = len(l.epochs) > len(l.saved)
+	l.epochs = l.below(l.epochs, end)
+	l.newEpochs = !slices.Equal(l.epochs, l.saved)
 	return end, nil
 }
 
@@ -68,6 +75,9 @@ func (l *Log) TruncateTo(offset int64) (int64, error) {
 func (l *Log) removeSegments(n int) error {
 	for len(l.segments) > n {
 		seg := l.active()
+		if err := l.removeIndex(seg); err != nil {
+			return l.failLocked("remove index of "+seg.name, err)
+		}
 		seg.file.Close()
 		if err := l.fsys.Remove(seg.name); err != nil {
 			return l.failLocked("remove "+seg.name, err)

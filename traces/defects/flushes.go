@@ -30,7 +30,7 @@ type Site struct {
 func (s *Site) Key() string { return s.File + ": " + s.Call }
 
 // flushing are the names of functions of impl that make something durable.
-var flushing = []string{"Sync", "SyncDir", "WriteFile", "Flush", "flush", "Save", "save", "rewriteTail"}
+var flushing = []string{"Sync", "SyncDir", "WriteFile", "Flush", "flush", "Save", "save", "rewriteTail", "writeStart", "writeDerived"}
 
 // notCode are the packages of impl that only tests and simulations use.
 var notCode = []string{"impl/sim"}
@@ -155,6 +155,15 @@ var Flushes = []Flush{
 	{Site: "impl/log/open.go: l.rewriteTail(seg)", What: "pages that a failed flush left clean and unwritten", Tests: "TestFailureSweep"},
 	{Site: "impl/log/open.go: seg.file.Sync()", What: "what recovery keeps of the segments", Tests: "TestOpenSweep|TestCrashSweep"},
 	{Site: "impl/log/open.go: l.fsys.SyncDir(l.dir)", What: "the names of the segments that recovery keeps", Tests: "TestOpenSweep"},
+	{Site: "impl/log/open.go: l.writeDerived()", What: "epochs and recovery point, when a log is opened", Tests: "TestCrashSweep|TestFailureSweep"},
+	{Site: "impl/log/open.go: l.writeStart(l.start)", What: "where a log starts that only Kafka has used", Tests: "TestAdopt"},
+	{Site: "impl/log/start.go: l.flush()", What: "the record before the start of the log", Tests: "TestStartSweep", NoSeeds: true},
+	{Site: "impl/log/start.go: fs.WriteFile(l.fsys, path.Join(l.dir, startFile), s.render())", What: "where the log starts (the whole of the next ones)", Tests: "TestStartSweep", NoSeeds: true},
+	{Site: "impl/log/start.go: l.writeStart(next)", What: "where the log starts, before segments below can be deleted", Tests: "TestStartSweep", NoSeeds: true},
+	{Site: "impl/log/start.go: fs.WriteFile(l.fsys, path.Join(l.dir, epochFile), renderEpochs(saved))", What: "the epochs of a log that starts later", Tests: "TestStart$", NoSeeds: true},
+	{Site: "impl/log/start.go: l.writeStart(begin)", What: "that the old segments do not count, before they go", Tests: "TestStartSweep", NoSeeds: true},
+	{Site: "impl/log/start.go: l.writeDerived()", What: "that the old segments are gone, with epochs and recovery point", Tests: "TestStartSweep", NoSeeds: true},
+	{Site: "impl/log/start.go: l.writeStart(l.start)", What: "that the new log counts, before it is appended to", Tests: "TestStartSweep", NoSeeds: true},
 	{Site: "impl/log/truncate.go: l.point.save(end, l.written)", What: "the recovery point, before it goes down", Tests: "TestModel"},
 	{Site: "impl/log/truncate.go: fs.WriteFile(l.fsys, path.Join(l.dir, epochFile), renderEpochs(kept))", What: "the epochs, before they go away", Tests: "TestCrashSweep"},
 	{Site: "impl/log/truncate.go: l.fsys.SyncDir(l.dir)", What: "that a segment is gone, before the one below it", Tests: "TestCrashSweep"},
