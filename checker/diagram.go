@@ -108,3 +108,19 @@ func (c *Comparison) Behaviours(a, b []string) []Behaviour {
 	add(c.OnlyB, c.B, c.A, b)
 	return list
 }
+
+// Drawings has one for each counterexample, or else the behaviour that was asked for.
+func (r *Simulation) Drawings(title string) []Behaviour {
+	var violations []Violation
+	for _, v := range r.Violations {
+		violations = append(violations, v.Violation)
+	}
+	list := Counterexamples(title, r.Legend, r.Processes, violations)
+	if len(list) == 0 && len(r.Behaviour) > 0 {
+		list = append(list, Behaviour{
+			Title: fmt.Sprintf("%s: behaviour %d of seed %d, %s", title, r.First, r.Seed, stepsText(len(r.Behaviour)-1)), Legend: r.Legend,
+			Processes: r.Processes, Trace: r.Behaviour,
+		})
+	}
+	return list
+}

@@ -119,7 +119,7 @@ func notes(info *Info, opt *Options, selected Props, r *Result) []string {
 		}
 		add("The run ended before its end (%s): behaviours of up to %s were looked at. What was seen violates nothing; nothing is said of the rest.", r.LimitedBy, where)
 	default:
-		add("Every state that the model can reach within its bounds was judged, %s of them. Of more replicas, epochs or messages than it has, and of what lies beyond a bound, nothing is said.", thousands(r.Distinct))
+		add("Every state that the model can reach within its bounds was judged, %s of them. Of larger constants, and of what lies beyond a bound, nothing is said.", thousands(r.Distinct))
 	}
 	if r.Exact {
 		add("Whole states were compared: none was missed.")

@@ -25,7 +25,7 @@ func explained(t *testing.T, args ...string) *checker.Result {
 // counting, the one beside the run, from the states that met a bound, and the other over
 // all states.
 func TestExplainCountsAsWhyDoes(t *testing.T) {
-	for _, model := range []string{"commit", "flush", "truncation", "reads"} {
+	for _, model := range []string{"commit", "flush", "truncation"} {
 		r := explained(t, "-model", model, "-workers", "2")
 		assert.True(t, r.Explanation.Counted && r.Explanation.Complete)
 		counted := map[string]uint64{}

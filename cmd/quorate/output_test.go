@@ -75,6 +75,9 @@ func TestFormats(t *testing.T) {
 		{"find -model elect3_2 leaders==1 -format svg", "<svg", exitHolds},
 		{"bugs show KAFKA-10661 -format html", "<!doctype html>", exitHolds},
 		{"check -model 2pc3 -format svg", "", exitHolds},
+		{"simulate -model lease -mutate no-fencing -behaviours 100 -format svg", "<svg", exitViolated},
+		{"simulate -model lease -behaviour 3 -format itf", "{", exitHolds},
+		{"why -model vote-restart BecomeLeader -format html", "<!doctype html>", exitHolds},
 		{"diff -model elect3_2 -max-depth 9 elect3_2 elect3_2+mutation=vote-twice -format svg", "<svg", exitViolated},
 	} {
 		code, stdout, _ := quorate(strings.Fields(c.args)...)

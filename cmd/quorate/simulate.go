@@ -22,7 +22,6 @@ type simulateFlags struct {
 	swarm      bool
 	states     int
 	weights    []string
-	json       bool
 	progress   progressFlag
 	profile    profileFlag
 	behaviours uint64
@@ -47,6 +46,7 @@ interrupted.`,
 		Example: `  quorate simulate -model four-epochs -seconds 60
   quorate simulate -model crashes -swarm -seconds 60 -seed 7
   quorate simulate -model figure8 -mutate KAFKA-12619
+  quorate simulate -model figure8 -mutate KAFKA-12619 -format html -o bug.html
   quorate simulate -model figure8 -seed 1 -behaviour 812
   quorate simulate -model flush -weight Crash=0.1 -weight Drop=0 -behaviours 10000`,
 		Args: cobra.NoArgs,
@@ -79,7 +79,8 @@ interrupted.`,
 	flags.BoolVar(&f.opt.KeepGoing, "keep-going", false, "go on after a violation")
 	flags.BoolVar(&f.opt.Raw, "raw", false, "show counterexamples as they were found, not shortened")
 	flags.IntVar(&f.opt.Workers, "workers", 0, "goroutines that take behaviours (default: one for each core)")
-	flags.BoolVar(&f.json, "json", false, "write JSON")
+	flags.BoolVar(&f.variant.json, "json", false, "write JSON: as -format json")
+	f.variant.output.register(cmd)
 	complete(cmd, "property", completeProperties)
 	return cmd
 }
@@ -101,7 +102,6 @@ func (f *simulateFlags) options(cmd *cobra.Command) error {
 	case changed("swarm-states") && (!f.swarm || f.states < 1):
 		return fmt.Errorf("-swarm-states %d: goes with -swarm, and wants a number from 1", f.states)
 	}
-	f.variant.output.format = formatText
 	if err := f.variant.check(); err != nil {
 		return err
 	}
@@ -140,7 +140,13 @@ func (f *simulateFlags) run(cmd *cobra.Command, e *entry) error {
 	if err != nil {
 		return err
 	}
-	if f.json {
+	out := &f.variant.output
+	if out.draws() {
+		out.behaviours = r.Drawings(titleOf(e, e.variant(f.variant.variant())))
+	}
+	if out.draws() && out.file == "" {
+		// the picture is what goes to standard output
+	} else if f.variant.json {
 		err = json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
 			Model  string `json:"model"`
 			Module string `json:"module"`
@@ -151,6 +157,9 @@ func (f *simulateFlags) run(cmd *cobra.Command, e *entry) error {
 		err = r.WriteText(cmd.OutOrStdout(), func(k uint64) string { return f.again(e, k) })
 	}
 	if err != nil {
+		return err
+	}
+	if err := out.finish(cmd); err != nil {
 		return err
 	}
 	if code := r.Status.ExitCode(); code != exitHolds {
