@@ -128,6 +128,12 @@ func (s *search[S]) checkCheckpoint() error {
 	return nil
 }
 
+// HasCheckpoint says whether there is a checkpoint in a directory.
+func HasCheckpoint(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, manifestName))
+	return dir != "" && err == nil
+}
+
 // SavedAt says where a checkpoint is, and which level is the next to be expanded.
 type SavedAt struct {
 	Dir      string `json:"dir"`

@@ -98,8 +98,16 @@ func checkAll(cmd *cobra.Command, list []*entry, f *runFlags, c *checkFlags, nam
 	if err := c.explore.set(&opt); err != nil {
 		return err
 	}
+	names := make([]string, len(list))
+	for i, e := range list {
+		names[i] = e.Name
+	}
+	if err := f.store.checkResume(names); err != nil {
+		return err
+	}
 	worst, done := verdict(exitHolds), 0
 	for _, e := range list {
+		f.store.forModel(&opt, e.Name, len(list))
 		code, err := checkOne(cmd, e, f, c, opt)
 		switch {
 		case err == nil:

@@ -94,6 +94,7 @@ func (f *runFlags) options(cmd *cobra.Command) checker.Options {
 	o.Context, o.Workers, o.MaxDistinct, o.MaxDepth, o.Exact = cmd.Context(), f.workers, f.maxStates, f.maxDepth, f.exact
 	o.Symmetry = f.symmetry
 	f.store.set(&o)
+	o.Notes = cmd.ErrOrStderr()
 	if v := f.variant(); v != (Variant{}) {
 		o.Variant = fmt.Sprintf("%+v", v)
 	}

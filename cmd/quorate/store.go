@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/bits"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ func (f *storeFlags) register(cmd *cobra.Command) {
 	flags.Var(&f.mem, "mem", "memory for states, as 500M or 4G; what does not fit goes to disk (default: no limit, no disk)")
 	flags.StringVar(&f.dir, "dir", "", "directory for what goes to disk (default: that for temporary files)")
 	flags.StringVar(&f.parents, "parents", "", "where to keep what counterexamples are rebuilt from: memory or disk (default: memory, with -mem disk)")
-	flags.StringVar(&f.checkpoint, "checkpoint", "", "directory to write checkpoints to, from which -resume goes on, also after kill -9")
+	flags.StringVar(&f.checkpoint, "checkpoint", "", "directory to write checkpoints to, from which -resume goes on, also after kill -9; of several models each has a directory in it")
 	flags.DurationVar(&f.every, "checkpoint-every", 10*time.Minute, "time between checkpoints, which are written between two levels")
 	flags.StringVar(&f.resume, "resume", "", "directory with a checkpoint to go on from, with any number of workers")
 }
@@ -49,6 +50,38 @@ func (f *storeFlags) check() error {
 func (f *storeFlags) set(o *checker.Options) {
 	o.Mem, o.Dir, o.ParentsOnDisk = uint64(f.mem), f.dir, f.parents == "disk"
 	o.Checkpoint, o.CheckpointEvery, o.Resume = f.checkpoint, f.every, f.resume
+}
+
+// checkpointDir is where the checkpoint of a model is: with several models each has
+// a directory of its own.
+func checkpointDir(dir, model string, models int) string {
+	if dir == "" || models < 2 {
+		return dir
+	}
+	return filepath.Join(dir, strings.ReplaceAll(model, string(filepath.Separator), "_"))
+}
+
+// forModel has a run of one of several models use its own checkpoint. One that has
+// none yet begins.
+func (f *storeFlags) forModel(o *checker.Options, model string, models int) {
+	o.Checkpoint = checkpointDir(f.checkpoint, model, models)
+	o.Resume = checkpointDir(f.resume, model, models)
+	if models > 1 && !checker.HasCheckpoint(o.Resume) {
+		o.Resume = ""
+	}
+}
+
+// checkResume demands that one of several models has something to go on from.
+func (f *storeFlags) checkResume(models []string) error {
+	if f.resume == "" || len(models) < 2 {
+		return nil
+	}
+	for _, name := range models {
+		if checker.HasCheckpoint(checkpointDir(f.resume, name, len(models))) {
+			return nil
+		}
+	}
+	return fmt.Errorf("-resume %s: none of the %d models has a checkpoint there", f.resume, len(models))
 }
 
 // size is a number of bytes, as 4096, 64K, 500M or 4G.

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/quorate/quorate/checker"
 )
 
 func TestSizes(t *testing.T) {
@@ -29,4 +33,26 @@ func TestStoreFlags(t *testing.T) {
 	assert.Error(t, (&storeFlags{parents: "memory", mem: 1}).check())
 	assert.Error(t, (&storeFlags{every: -1}).check())
 	assert.NoError(t, (&storeFlags{parents: "disk", mem: 1}).check())
+}
+
+// TestCheckpointsOfSeveralModels: each has a directory of its own, and those without
+// a checkpoint begin.
+func TestCheckpointsOfSeveralModels(t *testing.T) {
+	dir := t.TempDir()
+	f := storeFlags{checkpoint: dir, resume: dir}
+	require.ErrorContains(t, f.checkResume([]string{"a", "b"}), "none of the 2 models")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "a"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a", "MANIFEST"), nil, 0o644))
+	require.NoError(t, f.checkResume([]string{"a", "b"}))
+	var a, b, one checker.Options
+	f.forModel(&a, "a", 2)
+	assert.Equal(t, []string{filepath.Join(dir, "a"), filepath.Join(dir, "a")}, []string{a.Checkpoint, a.Resume})
+	f.forModel(&b, "b", 2)
+	assert.Equal(t, []string{filepath.Join(dir, "b"), ""}, []string{b.Checkpoint, b.Resume})
+	f.forModel(&one, "a", 1)
+	assert.Equal(t, []string{dir, dir}, []string{one.Checkpoint, one.Resume})
+	none := storeFlags{}
+	none.forModel(&one, "a", 2)
+	assert.Empty(t, one.Checkpoint+one.Resume)
+	require.NoError(t, none.checkResume([]string{"a", "b"}))
 }
