@@ -141,8 +141,8 @@ func (e erased[S]) diff(other Runnable, opt DiffOptions) (c *Comparison, err err
 }
 
 // pair is a state that both sides are in, or one that only one side can go to.
-type pair[S any] struct {
-	A, B S
+type pair struct {
+	A, B parcel
 	Side uint64
 }
 
@@ -192,32 +192,32 @@ func (d *differ[S]) beginAlike() bool {
 
 func (d *differ[S]) Info() *Info { return d.info }
 
-func (d *differ[S]) Init(out *Sink[pair[S]]) { d.fork().(*differWorker[S]).Init(out) }
+func (d *differ[S]) Init(out *Sink[pair]) { d.fork().(*differWorker[S]).Init(out) }
 
-func (d *differ[S]) Next(p *pair[S], out *Sink[pair[S]]) {
+func (d *differ[S]) Next(p *pair, out *Sink[pair]) {
 	w := d.idle.Get().(*differWorker[S])
 	w.Next(p, out)
 	d.idle.Put(w)
 }
 
-func (d *differ[S]) Check(*pair[S]) (violated, reached Props) { return 0, 0 }
+func (d *differ[S]) Check(*pair) (violated, reached Props) { return 0, 0 }
 
 // Fingerprint is that of the states, which is the same on both sides.
-func (d *differ[S]) Fingerprint(p *pair[S]) uint64 {
+func (d *differ[S]) Fingerprint(p *pair) uint64 {
 	if p.Side == onlyB {
-		return mix(d.fb(&p.B), hashK2)
+		return mix(d.fb(opened[S](&p.B)), hashK2)
 	}
-	return mix(d.fa(&p.A), hashK1+p.Side)
+	return mix(d.fa(opened[S](&p.A)), hashK1+p.Side)
 }
 
-func (d *differ[S]) Describe(p *pair[S]) []Field {
+func (d *differ[S]) Describe(p *pair) []Field {
 	if p.Side == onlyB {
-		return d.b.Describe(&p.B)
+		return d.b.Describe(opened[S](&p.B))
 	}
-	return d.a.Describe(&p.A)
+	return d.a.Describe(opened[S](&p.A))
 }
 
-func (d *differ[S]) fork() Spec[pair[S]] {
+func (d *differ[S]) fork() Spec[pair] {
 	w := &differWorker[S]{differ: d, a: d.a, b: d.b}
 	if f, ok := d.a.(forker[S]); ok {
 		w.a = f.fork()
@@ -256,25 +256,25 @@ func (w *differWorker[S]) step(c successor[S], finger func(*S) uint64) sideStep[
 	return sideStep[S]{fp: finger(c.state), process: c.process, instance: c.instance, state: *c.state, detail: c.detail}
 }
 
-func (w *differWorker[S]) Init(out *Sink[pair[S]]) {
+func (w *differWorker[S]) Init(out *Sink[pair]) {
 	w.begin(out)
 	w.a.Init(w.sinkA)
 	w.b.Init(w.sinkB)
 	w.match(out)
 }
 
-func (w *differWorker[S]) Next(p *pair[S], out *Sink[pair[S]]) {
+func (w *differWorker[S]) Next(p *pair, out *Sink[pair]) {
 	if p.Side != both {
 		return
 	}
 	w.begin(out)
-	w.a.Next(&p.A, w.sinkA)
-	w.b.Next(&p.B, w.sinkB)
+	w.a.Next(opened[S](&p.A), w.sinkA)
+	w.b.Next(opened[S](&p.B), w.sinkB)
 	w.match(out)
 	out.bounded |= w.sinkA.bounded | w.sinkB.bounded
 }
 
-func (w *differWorker[S]) begin(out *Sink[pair[S]]) {
+func (w *differWorker[S]) begin(out *Sink[pair]) {
 	w.ofA, w.ofB = w.ofA[:0], w.ofB[:0]
 	for _, k := range []*Sink[S]{w.sinkA, w.sinkB} {
 		k.plain, k.edge, k.bounded = !out.explains(), 0, 0
@@ -282,7 +282,7 @@ func (w *differWorker[S]) begin(out *Sink[pair[S]]) {
 }
 
 // match emits what both sides do, and, as a violation, what only one does.
-func (w *differWorker[S]) match(out *Sink[pair[S]]) {
+func (w *differWorker[S]) match(out *Sink[pair]) {
 	for i := range w.ofA {
 		a := &w.ofA[i]
 		var found *sideStep[S]
@@ -295,9 +295,9 @@ func (w *differWorker[S]) match(out *Sink[pair[S]]) {
 			}
 		}
 		p := out.Slot()
-		*p = pair[S]{A: a.state}
+		*p = pair{A: parcelOf(&a.state)}
 		if found != nil {
-			p.B = found.state
+			p.B = parcelOf(&found.state)
 			w.emit(out, a, 0)
 		} else {
 			p.Side = onlyA
@@ -306,13 +306,13 @@ func (w *differWorker[S]) match(out *Sink[pair[S]]) {
 	}
 	for j := range w.ofB {
 		if b := &w.ofB[j]; !b.shared {
-			*out.Slot() = pair[S]{B: b.state, Side: onlyB}
+			*out.Slot() = pair{B: parcelOf(&b.state), Side: onlyB}
 			w.emit(out, b, 1<<1)
 		}
 	}
 }
 
-func (w *differWorker[S]) emit(out *Sink[pair[S]], l *sideStep[S], violated Props) {
+func (w *differWorker[S]) emit(out *Sink[pair], l *sideStep[S], violated Props) {
 	if out.explains() {
 		out.detail = l.detail
 	}
@@ -321,6 +321,9 @@ func (w *differWorker[S]) emit(out *Sink[pair[S]], l *sideStep[S], violated Prop
 
 // compare looks for a behaviour of each side that the other lacks.
 func (d *differ[S]) compare(c *Comparison, opt *DiffOptions) error {
+	if err := checkParcel[S](); err != nil {
+		return err
+	}
 	search := opt.Options
 	search.KeepGoing, search.Exact, search.Projected = false, false, false
 	want := map[string]bool{"only A": true, "only B": true}
@@ -329,7 +332,7 @@ func (d *differ[S]) compare(c *Comparison, opt *DiffOptions) error {
 		for name := range want {
 			search.Properties = append(search.Properties, name)
 		}
-		r, err := Run[pair[S]](d, search)
+		r, err := runPairs(d, search)
 		if err != nil {
 			return err
 		}
@@ -367,6 +370,9 @@ func (d *differ[S]) compare(c *Comparison, opt *DiffOptions) error {
 	return nil
 }
 
+// runPairs is a function of its own so that it is compiled here.
+func runPairs(spec Spec[pair], opt Options) (*Result, error) { return Run(spec, opt) }
+
 // divergence says of a behaviour of one side why the other does not take its last
 // step.
 func (d *differ[S]) divergence(trace []TraceStep, side uint64) *Divergence {
@@ -377,10 +383,10 @@ func (d *differ[S]) divergence(trace []TraceStep, side uint64) *Divergence {
 	}
 	var parted *S // the state of the other side before the last step
 	for i := range trace {
-		p := trace[i].State.(pair[S])
-		own, others := p.A, p.B
+		p := trace[i].State.(pair)
+		own, others := *opened[S](&p.A), *opened[S](&p.B)
 		if side == onlyB {
-			own, others = p.B, p.A
+			own, others = others, own
 		}
 		trace[i].State = own
 		if i == len(trace)-2 {

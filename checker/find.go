@@ -66,7 +66,10 @@ func (q *inquiry[S]) find(opt Options) (*Result, error) {
 		return nil, fmt.Errorf("states are not counted without budgets where the question is about time")
 	}
 	m := q.automaton
-	r, err := explore[asked[S]](newAsking(q), opt, func(s *asked[S]) Props {
+	if err := checkParcel[S](); err != nil {
+		return nil, err
+	}
+	r, err := exploreAsked(newAsking(q), opt, func(s *asked) Props {
 		if m.accepts(uint32(s.Q)) {
 			return 1
 		}
@@ -79,9 +82,15 @@ func (q *inquiry[S]) find(opt Options) (*Result, error) {
 	// That no way on answers is no deadlock.
 	r.Stuck, r.Stopped = 0, 0
 	for i := range r.Witness {
-		r.Witness[i].State = r.Witness[i].State.(asked[S]).S
+		s := r.Witness[i].State.(asked)
+		r.Witness[i].State = *opened[S](&s.S)
 	}
 	return r, nil
+}
+
+// exploreAsked is a function of its own so that it is compiled here.
+func exploreAsked(spec Spec[asked], opt Options, goal func(*asked) Props) (*Result, error) {
+	return explore(spec, opt, goal)
 }
 
 // predicateError is a predicate that has no value in some state: a mistake of who

@@ -181,8 +181,8 @@ func (u *stepNames) Visit(node *ast.Node) {
 }
 
 // asked is a state, and what a behaviour that led to it still needs.
-type asked[S any] struct {
-	S S
+type asked struct {
+	S parcel
 	Q uint64
 }
 
@@ -205,27 +205,29 @@ func newAsking[S any](q *inquiry[S]) *asking[S] {
 
 func (a *asking[S]) Info() *Info { return a.info }
 
-func (a *asking[S]) Init(out *Sink[asked[S]]) { a.fork().(*askingWorker[S]).Init(out) }
+func (a *asking[S]) Init(out *Sink[asked]) { a.fork().(*askingWorker[S]).Init(out) }
 
-func (a *asking[S]) Next(s *asked[S], out *Sink[asked[S]]) {
+func (a *asking[S]) Next(s *asked, out *Sink[asked]) {
 	w := a.idle.Get().(*askingWorker[S])
 	w.Next(s, out)
 	a.idle.Put(w)
 }
 
-func (a *asking[S]) Check(*asked[S]) (violated, reached Props) { return 0, 0 }
+func (a *asking[S]) Check(*asked) (violated, reached Props) { return 0, 0 }
 
-func (a *asking[S]) Fingerprint(s *asked[S]) uint64 { return mix(a.finger(&s.S)^s.Q*spread, hashK1) }
+func (a *asking[S]) Fingerprint(s *asked) uint64 {
+	return mix(a.finger(opened[S](&s.S))^s.Q*spread, hashK1)
+}
 
-func (a *asking[S]) Describe(s *asked[S]) []Field {
-	fields := a.spec.Describe(&s.S)
+func (a *asking[S]) Describe(s *asked) []Field {
+	fields := a.spec.Describe(opened[S](&s.S))
 	for i, text := range a.automaton.waits(uint32(s.Q)) {
 		fields = append(fields, Field{fmt.Sprintf("question.waits for %d", i+1), text})
 	}
 	return fields
 }
 
-func (a *asking[S]) fork() Spec[asked[S]] {
+func (a *asking[S]) fork() Spec[asked] {
 	w := &askingWorker[S]{asking: a, spec: a.inquiry.spec}
 	if f, ok := w.spec.(forker[S]); ok {
 		w.spec = f.fork()
@@ -239,8 +241,8 @@ type askingWorker[S any] struct {
 	*asking[S]
 	spec    Spec[S]
 	sink    *Sink[S]
-	out     *Sink[asked[S]]
-	from    *asked[S] // nil: initial states are taken
+	out     *Sink[asked]
+	from    *asked // nil: initial states are taken
 	machine vm.VM
 	// recent has what the predicates of states are in states that were seen lately.
 	recent [1 << 12]judgedState
@@ -251,18 +253,18 @@ type askingWorker[S any] struct {
 
 type judgedState struct{ fp, atoms uint64 }
 
-func (w *askingWorker[S]) Init(out *Sink[asked[S]]) {
+func (w *askingWorker[S]) Init(out *Sink[asked]) {
 	w.begin(nil, out)
 	w.spec.Init(w.sink)
 }
 
-func (w *askingWorker[S]) Next(s *asked[S], out *Sink[asked[S]]) {
+func (w *askingWorker[S]) Next(s *asked, out *Sink[asked]) {
 	w.begin(s, out)
-	w.spec.Next(&s.S, w.sink)
+	w.spec.Next(opened[S](&s.S), w.sink)
 	out.bounded |= w.sink.bounded
 }
 
-func (w *askingWorker[S]) begin(from *asked[S], out *Sink[asked[S]]) {
+func (w *askingWorker[S]) begin(from *asked, out *Sink[asked]) {
 	w.from, w.out, w.before, w.fields = from, out, nil, nil
 	w.sink.plain, w.sink.edge, w.sink.bounded = !out.explains(), 0, 0
 }
@@ -282,7 +284,7 @@ func (w *askingWorker[S]) took(c successor[S]) {
 	if w.out.explains() {
 		w.out.detail = c.detail
 	}
-	*w.out.Slot() = asked[S]{*c.state, uint64(q)}
+	*w.out.Slot() = asked{parcelOf(c.state), uint64(q)}
 	w.out.Commit(c.process, c.instance, 0, 0)
 }
 
@@ -347,7 +349,7 @@ func (w *askingWorker[S]) addStep(env map[string]any, c *successor[S], a *predic
 				return w.env.Env(c.state)
 			}
 			if w.before == nil {
-				w.before = w.env.Env(&w.from.S)
+				w.before = w.env.Env(opened[S](&w.from.S))
 			}
 			return w.before
 		})
@@ -357,7 +359,7 @@ func (w *askingWorker[S]) addStep(env map[string]any, c *successor[S], a *predic
 			var changes []Change
 			if !first {
 				if w.fields == nil {
-					w.fields = w.spec.Describe(&w.from.S)
+					w.fields = w.spec.Describe(opened[S](&w.from.S))
 				}
 				changes = Changes(w.fields, w.spec.Describe(c.state))
 			}
