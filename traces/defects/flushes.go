@@ -184,6 +184,9 @@ var Flushes = []Flush{
 	{Site: "impl/node/dir.go: fs.WriteFile(fsys, name, []byte(strconv.FormatInt(next, 10)+\"\\n\"))", What: "the number of the incarnation", NoSeeds: true, Machine: "TestNodePowerLoss"},
 	{Site: "impl/node/node.go: n.driver.Flush()", What: "the log, by the goroutine that flushes", NoSeeds: true, Machine: "TestNodePowerLoss"},
 
+	{Site: "impl/metaprops/metaprops.go: fs.WriteFile(fsys, path.Join(dir, FileName), content)", What: "meta.properties", Tests: "TestSweep", NoSeeds: true},
+
+	{Site: "impl/snapshot/receive.go: p.file.Sync()", Reason: "Freeze flushes as well; this one, beside it, makes that quick"},
 	{Site: "impl/node/loop.go: n.trace.Flush()", Reason: "hands events from a buffer to the system; the trace is no state of the replica"},
 	{Site: "impl/driver/unrecorded.go: d.log.Flush()", Reason: "of a simulated machine, on a scratch disk"},
 }
