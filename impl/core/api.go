@@ -386,7 +386,8 @@ const (
 	// OpComplete: the operation of Client ended with Result.
 	OpComplete
 	// OpReceiveSnapshot: write Raw (still the driver's memory) at Position of the part of
-	// SnapshotID that was received so far. Position 0 begins it anew.
+	// SnapshotID that was received so far from the leader of Epoch. Position 0 begins it
+	// anew.
 	OpReceiveSnapshot
 	// OpVerifySnapshot: check all of the Size bytes received of SnapshotID, and make them
 	// durable, in the background; then give InputSnapshotVerified with the same Transfer.

@@ -83,7 +83,7 @@ func (r *Replica) handleFetchSnapshotResponse(in *Input, p *peer, changed bool) 
 	default:
 		s.size = m.Size
 		o := r.op(OpReceiveSnapshot)
-		o.SnapshotID, o.Position, o.Raw = s.id, s.position, m.Chunk
+		o.SnapshotID, o.Epoch, o.Position, o.Raw = s.id, s.epoch, s.position, m.Chunk
 		s.position += length
 		if s.position == s.size {
 			s.verifying = true

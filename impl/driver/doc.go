@@ -17,6 +17,10 @@
 // goes to the hooks after everything that it says is durable, and before what
 // it sends.
 //
+// Snapshots (snapshots.go) have an order of their own: one that was received has its
+// name, durably, before it empties the log, and one is durable before the log starts
+// at its end. [Open] makes up for a crash in between.
+//
 // There is no socket, timer, goroutine or clock here, and nothing is retried: an
 // error of the storage or of a hook ends the replica.
 package driver

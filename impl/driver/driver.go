@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"path"
 
@@ -18,6 +19,10 @@ type Config struct {
 	QuorumState quorumstate.Config
 	// Incarnation numbers the process, from 1; each start has a higher one.
 	Incarnation int32
+	// SnapshotDigest, if it is there, knows the digest of the log at the end of a frozen
+	// snapshot that was received; an error of it ends the replica. Without it the events
+	// of such a log have no digests.
+	SnapshotDigest func(id core.SnapshotID) (digest uint64, err error)
 }
 
 // Link says on which connection a message comes or goes, for the trace.
@@ -45,18 +50,22 @@ type Hooks interface {
 	// Flush is to call [Driver.Flush], now or later, here or in another goroutine,
 	// and then to give the core InputFlushed with id and end.
 	Flush(id core.FlushID, end core.Offset) error
+	// VerifySnapshot is to call [Driver.VerifySnapshot], now or later, here or in another
+	// goroutine, and then to give the core InputSnapshotVerified with id and transfer,
+	// and with an error code if it returned ErrBadSnapshot.
+	VerifySnapshot(id core.SnapshotID, transfer int64) error
 	// SendRequest sends a request. One to the same peer that is not answered yet
 	// has been given up.
 	SendRequest(peer core.ReplicaID, correlation int32, m *core.Message) error
 	// SendResponse sends a response. Records of a Fetch response are filled in,
-	// Batches are not: see [TakeBatches].
+	// Batches are not: see [TakeBatches]. So is the Chunk of a FetchSnapshot response.
 	SendResponse(conn core.ConnID, correlation int32, m *core.Message) error
 	// Complete ends a client's operation.
 	Complete(client core.ClientID, result core.Result) error
 }
 
-// Driver is the storage of one replica for one incarnation. Only Flush may be
-// called beside another method.
+// Driver is the storage of one replica for one incarnation. Only Flush and
+// VerifySnapshot may be called beside another method.
 type Driver struct {
 	cfg       Config
 	dir       string
@@ -64,6 +73,8 @@ type Driver struct {
 	recovered log.Recovered
 	store     *quorumstate.Store
 	disk      core.DiskState
+	snap      snapshots
+	rebased   bool // see isRebased
 
 	node      event.Node
 	seq, step int64
@@ -91,25 +102,37 @@ func Open(fsys fs.FS, dir string, cfg Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, recovered, err := log.OpenChecked(fsys, dir, cfg.Log, checkLog)
+	l, recovered, err := log.OpenChecked(fsys, dir, cfg.Log, func(l *log.Log) error {
+		return errors.Join(checkLog(l), covered(fsys, dir, l))
+	})
 	if err != nil {
 		return nil, err
 	}
 	d := &Driver{
 		cfg: cfg, dir: dir, log: l, recovered: recovered, store: store,
-		node:        event.Node{ID: int32(cfg.Core.ID), Dir: cfg.Core.Directory.String()},
-		recordedEnd: l.EndOffset(),
-		disk: core.DiskState{
-			Election:    fromStored(election),
-			HasElection: found,
-			LogStart:    core.Offset(l.StartOffset()),
-			LogEnd:      core.Offset(l.EndOffset()),
-		},
+		node: event.Node{ID: int32(cfg.Core.ID), Dir: cfg.Core.Directory.String()},
+		disk: core.DiskState{Election: fromStored(election), HasElection: found},
+		snap: snapshots{fsys: fsys},
 	}
-	for _, e := range l.Epochs() {
-		d.disk.Epochs = append(d.disk.Epochs, core.EpochStart{Epoch: core.Epoch(e.Epoch), Start: core.Offset(e.StartOffset)})
+	if err := d.openSnapshots(); err != nil {
+		return nil, errors.Join(fmt.Errorf("snapshots: %w", err), l.Abandon())
 	}
+	d.recordedEnd = l.EndOffset()
+	d.disk.Epochs = epochs(l)
 	return d, nil
+}
+
+// epochs are where epochs start in what a log has: it may remember one that starts
+// before its start, and the epoch of that when it is empty.
+func epochs(l *log.Log) (starts []core.EpochStart) {
+	all, start, end := l.Epochs(), l.StartOffset(), l.EndOffset()
+	for i, e := range all {
+		if i+1 < len(all) && all[i+1].StartOffset <= start || start == end {
+			continue
+		}
+		starts = append(starts, core.EpochStart{Epoch: core.Epoch(e.Epoch), Start: core.Offset(max(e.StartOffset, start))})
+	}
+	return starts
 }
 
 // checkLog refuses a log that the core would: epoch 0 has no leader.
@@ -140,10 +163,10 @@ func (d *Driver) Events() int64 { return d.seq }
 func (d *Driver) Flush() error { return d.log.Flush() }
 
 // Close flushes the log, unless it has failed, and closes the files.
-func (d *Driver) Close() error { return d.log.Close() }
+func (d *Driver) Close() error { return errors.Join(d.snap.close(), d.log.Close()) }
 
 // Abandon closes the files and flushes nothing, as the end of the process would.
-func (d *Driver) Abandon() error { return d.log.Abandon() }
+func (d *Driver) Abandon() error { return errors.Join(d.snap.close(), d.log.Abandon()) }
 
 // Apply carries out the effects of one Step (or of core.New, then in is nil), in
 // order. link is the connection that a message of in came on. After an error
@@ -180,13 +203,25 @@ func (d *Driver) apply(ops []core.Op, i int, link Link, h Hooks) error {
 	case core.OpSendRequest:
 		return h.SendRequest(op.Peer, op.Correlation, &op.Message)
 	case core.OpSendResponse:
-		if err := d.fill(op); err != nil {
+		if err := errors.Join(d.fill(op), d.fillChunk(op)); err != nil {
 			return err
 		}
 		d.ready = false
 		return h.SendResponse(op.Conn, op.Correlation, &op.Message)
 	case core.OpComplete:
 		return h.Complete(op.Client, op.Result)
+	case core.OpReceiveSnapshot:
+		return d.receive(op)
+	case core.OpVerifySnapshot:
+		return h.VerifySnapshot(op.SnapshotID, op.Transfer)
+	case core.OpInstallSnapshot:
+		return d.install(op)
+	case core.OpAbandonSnapshot:
+		return d.abandon()
+	case core.OpAdvanceLogStart:
+		return d.advance(op)
+	case core.OpDeleteSnapshot:
+		return d.deleteSnapshot(stored(op.SnapshotID))
 	}
 	return fmt.Errorf("op of unknown kind %d", op.Kind)
 }
@@ -325,8 +360,14 @@ func (d *Driver) complete(e *event.Event, link Link) error {
 		change := d.change
 		e.Log = &change
 	}
-	e.State.Has |= event.HasDigest
-	e.State.Digest = d.log.Digest()
+	if d.rebased {
+		if e.Log != nil {
+			e.Log.Digest, e.Log.NoDigest = 0, true
+		}
+	} else {
+		e.State.Has |= event.HasDigest
+		e.State.Digest = d.log.Digest()
+	}
 	return d.check(e)
 }
 
@@ -335,6 +376,9 @@ func (d *Driver) complete(e *event.Event, link Link) error {
 func (d *Driver) check(e *event.Event) error {
 	if have := d.log.EndOffset(); e.State.LogEnd != have {
 		return fmt.Errorf("%s: log ends at %d for the core, at %d on disk", e.Action, e.State.LogEnd, have)
+	}
+	if err := d.checkSnapshot(e); err != nil {
+		return err
 	}
 	if claims := e.Durable != nil && e.Durable.Election; claims != d.hasSaved {
 		return fmt.Errorf("%s: event says of an election that was saved: %v; it was: %v", e.Action, claims, d.hasSaved)

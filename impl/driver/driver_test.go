@@ -45,6 +45,9 @@ func (h *hooks) Record(e *event.Event) error {
 	return h.call("event " + e.Action)
 }
 func (h *hooks) Flush(core.FlushID, core.Offset) error { return h.call("flush") }
+func (h *hooks) VerifySnapshot(core.SnapshotID, int64) error {
+	return h.call("verify")
+}
 func (h *hooks) SendRequest(_ core.ReplicaID, _ int32, m *core.Message) error {
 	h.requests = append(h.requests, *m)
 	return h.call("request")
@@ -52,6 +55,7 @@ func (h *hooks) SendRequest(_ core.ReplicaID, _ int32, m *core.Message) error {
 func (h *hooks) SendResponse(_ core.ConnID, _ int32, m *core.Message) error {
 	c := *m
 	c.Records = append([]byte(nil), m.Records...)
+	c.Chunk = append([]byte(nil), m.Chunk...)
 	h.answers = append(h.answers, c)
 	return h.call("response")
 }

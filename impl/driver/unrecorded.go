@@ -6,6 +6,7 @@ import (
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/fs"
 	"github.com/quorate/quorate/impl/log"
+	"github.com/quorate/quorate/impl/snapshot"
 	"github.com/quorate/quorate/traces/event"
 )
 
@@ -16,7 +17,8 @@ func (d *Driver) stop(ops []core.Op, link Link) {
 	writes := false
 	for i := range ops {
 		switch ops[i].Kind {
-		case core.OpPersist, core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw, core.OpTruncate:
+		case core.OpPersist, core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw, core.OpTruncate,
+			core.OpInstallSnapshot, core.OpAdvanceLogStart:
 			writes = true
 		case core.OpEvent:
 			if writes {
@@ -50,7 +52,8 @@ func (d *Driver) Unrecorded(scratch fs.FS) (*Unrecorded, error) {
 		switch op := &d.pending[i]; op.Kind {
 		case core.OpPersist:
 			u.Election, u.HasElection = op.Election, true
-		case core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw, core.OpTruncate:
+		case core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw, core.OpTruncate,
+			core.OpInstallSnapshot, core.OpAdvanceLogStart:
 			logOps = append(logOps, op)
 		case core.OpEvent:
 			e := *op.Event
@@ -68,6 +71,7 @@ func (d *Driver) Unrecorded(scratch fs.FS) (*Unrecorded, error) {
 	again := &Driver{
 		cfg: d.cfg, node: d.node, seq: d.seq, step: d.step, log: copied,
 		saved: u.Election, hasSaved: u.HasElection, timestamp: d.timestamp,
+		dir: d.dir, snap: snapshots{fsys: scratch}, rebased: d.rebased,
 	}
 	if err := again.redo(d.recordedEnd, logOps); err != nil {
 		return nil, fmt.Errorf("scratch: %w", err)
@@ -80,6 +84,9 @@ func (d *Driver) Unrecorded(scratch fs.FS) (*Unrecorded, error) {
 }
 
 func (d *Driver) redo(recorded int64, ops []*core.Op) error {
+	if len(ops) == 1 && ops[0].Kind == core.OpInstallSnapshot {
+		return d.redoInstall(ops[0])
+	}
 	if _, err := d.log.TruncateTo(recorded); err != nil {
 		return err
 	}
@@ -91,9 +98,12 @@ func (d *Driver) redo(recorded int64, ops []*core.Op) error {
 	}
 	for _, op := range ops {
 		var err error
-		if op.Kind == core.OpTruncate {
+		switch op.Kind {
+		case core.OpTruncate:
 			err = d.truncate(op)
-		} else {
+		case core.OpAdvanceLogStart:
+			err = d.advance(op)
+		default:
 			err = d.append(op)
 		}
 		if err != nil {
@@ -117,5 +127,23 @@ func (d *Driver) redoCut(recorded int64, ops []*core.Op) error {
 	}
 	d.changed = true
 	d.change = event.LogChange{Truncated: end, Base: end, Digest: d.log.Digest()}
+	return nil
+}
+
+// redoInstall is for a snapshot that has its name: without it nothing has happened.
+func (d *Driver) redoInstall(op *core.Op) error {
+	id := stored(op.SnapshotID)
+	r, err := snapshot.Open(d.snap.fsys, d.dir, id)
+	if err != nil {
+		return err
+	}
+	if err := r.Close(); err != nil {
+		return err
+	}
+	if err := d.reset(id); err != nil {
+		return err
+	}
+	d.changed = true
+	d.change = event.LogChange{Truncated: -1, Reset: id.End, Base: id.End, Digest: d.log.Digest()}
 	return nil
 }

@@ -26,6 +26,8 @@ type history struct {
 	cut                  []boundary
 	epoch, leader, voted int32 // what the quorum-state file holds
 	seen                 bool
+	start                int64 // of the log, and the latest snapshot; both durable
+	snapshot             event.SnapshotID
 
 	incarnation int32
 	role        string
@@ -162,6 +164,9 @@ func (c *checker) observeLog(h *history, e *event.Event, appended []boundary) er
 			}
 		}
 	}
+	if err := c.observeSnapshots(h, e); err != nil {
+		return err
+	}
 	h.log = append(h.log, appended...)
 	if d := e.Durable; d != nil && d.LogEnd >= 0 {
 		h.durable = max(h.durable, d.LogEnd)
@@ -172,6 +177,43 @@ func (c *checker) observeLog(h *history, e *event.Event, appended []boundary) er
 	if h.end() != e.State.LogEnd || h.digest() != e.State.Digest {
 		return violated("LogMatching", "log ends at %d (digest %016x), and by its changes at %d (%016x)",
 			e.State.LogEnd, e.State.Digest, h.end(), h.digest())
+	}
+	return nil
+}
+
+// observeSnapshots: SnapshotCommitted, SnapshotCovers, MonotonicLogStart.
+func (c *checker) observeSnapshots(h *history, e *event.Event) error {
+	s := &e.State
+	if id := s.Snapshot; id != h.snapshot {
+		if b, ok := at(c.committed, id.End); !ok || id.End <= h.snapshot.End {
+			return violated("SnapshotCommitted", "snapshot %v after %v, and %d is not the end of a batch that is committed (%v)", id, h.snapshot, id.End, b)
+		}
+		h.snapshot = id
+	}
+	if l := e.Log; l != nil && l.Reset > 0 {
+		i, ok := find(c.committed, l.Reset)
+		if !ok || c.committed[i].digest != l.Digest {
+			return violated("SnapshotCommitted", "log begins anew at %d (digest %016x), and that is not what is committed", l.Reset, l.Digest)
+		}
+		if l.Reset < h.highest {
+			return violated("CommittedStable", "log begins anew at %d below the high watermark %d", l.Reset, h.highest)
+		}
+		c.sometimes(SnapshotInstalled)
+		if h.end() >= l.Reset {
+			c.sometimes(SnapshotOverRecords)
+		}
+		h.log, h.cut = slices.Clone(c.committed[:i+1]), h.cut[:0]
+		h.durable, h.start = l.Reset, l.Reset
+	}
+	if s.LogStart < h.start {
+		return violated("MonotonicLogStart", "log starts at %d, after %d", s.LogStart, h.start)
+	}
+	if s.LogStart > h.start {
+		c.sometimes(LogStartAdvanced)
+		h.start = s.LogStart
+	}
+	if h.start > h.snapshot.End || h.start > s.LogEnd {
+		return violated("SnapshotCovers", "log is from %d to %d, and the latest snapshot ends at %d", h.start, s.LogEnd, h.snapshot.End)
 	}
 	return nil
 }

@@ -91,6 +91,22 @@ func (s *stream) vote(i int, epoch, id int32) {
 	s.event(i, func(e *event.Event) { e.State.Voted = id })
 }
 
+// snapshot has a replica hold one, and its log start at start.
+func (s *stream) snapshot(i int, id event.SnapshotID, start int64) {
+	s.event(i, func(e *event.Event) {
+		e.State.Snapshot, e.State.LogStart = id, start
+	})
+}
+
+// install has a snapshot take the place of a log.
+func (s *stream) install(i int, id event.SnapshotID, digest uint64) {
+	s.logs[i] = []boundary{{end: id.End, digest: digest}}
+	s.event(i, func(e *event.Event) {
+		e.State.Snapshot, e.State.LogStart = id, id.End
+		e.Log = &event.LogChange{Truncated: -1, Reset: id.End, Base: id.End, Digest: digest}
+	})
+}
+
 // committed is a cluster that has committed one batch in epoch 1, on 1 and 2.
 func (s *stream) committed() {
 	s.lead(0, 1)
@@ -140,6 +156,29 @@ func TestChecks(t *testing.T) {
 			s.append(1, 1, 5)
 			s.event(1, func(e *event.Event) { e.Log = &event.LogChange{Truncated: 3} })
 		}},
+		{"SnapshotCommitted", func(s *stream) { s.snapshot(0, event.SnapshotID{End: 2, Epoch: 1}, 0) }},
+		{"SnapshotCommitted", func(s *stream) {
+			s.snapshot(0, event.SnapshotID{End: 1, Epoch: 1}, 0)
+			s.snapshot(0, event.SnapshotID{}, 0)
+		}},
+		{"SnapshotCommitted", func(s *stream) { s.install(2, event.SnapshotID{End: 1, Epoch: 1}, 7) }},
+		{"CommittedStable", func(s *stream) {
+			s.append(0, 1, 2)
+			s.append(1, 1, 2)
+			s.flush(0)
+			s.flush(1)
+			s.commit(0, 2)
+			require.NoError(s.t, s.err)
+			s.install(0, event.SnapshotID{End: 1, Epoch: 1}, 1001)
+		}},
+		{"SnapshotCovers", func(s *stream) { s.snapshot(0, event.SnapshotID{}, 1) }},
+		{"SnapshotCovers", func(s *stream) { s.snapshot(0, event.SnapshotID{End: 1, Epoch: 1}, 2) }},
+		{"MonotonicLogStart", func(s *stream) {
+			id := event.SnapshotID{End: 1, Epoch: 1}
+			s.snapshot(0, id, 1)
+			require.NoError(s.t, s.err)
+			s.snapshot(0, id, 0)
+		}},
 		{"AckCommitted", func(s *stream) { s.err = s.check.ack(1, 1) }},
 		{"AckUnique", func(s *stream) { require.NoError(s.t, s.check.ack(1, 0)); s.err = s.check.ack(2, 0) }},
 		{"AckUnique", func(s *stream) {
@@ -164,6 +203,17 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+// TestSnapshotState: machines that have applied the same records have one state.
+func TestSnapshotState(t *testing.T) {
+	var m machines
+	n := &node{id: 1}
+	require.NoError(t, m.reach(n, 5, moment{hash: 1, records: 2, last: []byte("x")}, "applied the log"))
+	require.NoError(t, m.reach(n, 5, moment{hash: 1, records: 2, last: []byte("x")}, "loaded"))
+	for _, other := range []moment{{hash: 2, records: 2, last: []byte("x")}, {hash: 1, records: 3, last: []byte("x")}, {hash: 1, records: 2}} {
+		require.ErrorContains(t, m.reach(n, 5, other, "loaded"), "SnapshotState: replica 1 loaded to offset 5")
+	}
+}
+
 // TestChecksAccept: what looks alike and is right.
 func TestChecksAccept(t *testing.T) {
 	s := newStream(t)
@@ -185,6 +235,12 @@ func TestChecksAccept(t *testing.T) {
 	s.vote(2, 3, 1)
 	s.vote(2, 3, 1)
 	s.vote(2, 4, 2)
+	one, two := event.SnapshotID{End: 1, Epoch: 1}, event.SnapshotID{End: 2, Epoch: 2}
+	s.snapshot(1, one, 0)
+	s.snapshot(1, two, 1)
+	s.hw[2] = -1
+	s.check.nodes[2].highest = -1 // a new incarnation
+	s.install(2, two, 2002)
 	require.NoError(t, s.err)
 	require.NoError(t, s.check.ack(7, 1))
 	require.NoError(t, s.check.ack(7, 1))

@@ -117,7 +117,7 @@ func (c *cluster) completed(n *node, id core.ClientID, result core.Result) error
 		} else {
 			err = c.check.read(int64(result.Offset), a.floor)
 			if err == nil {
-				a.saw, err = lastValue(n.driver.Log(), int64(result.Offset))
+				a.saw, err = n.lastValue(int64(result.Offset))
 			}
 		}
 		if err != nil {
@@ -134,7 +134,18 @@ func (c *cluster) completed(n *node, id core.ClientID, result core.Result) error
 	return nil
 }
 
-// lastValue is the last record of a client below an offset, nil if there is none.
+// lastValue is the last value that a client wrote below an offset, nil if there is none.
+func (n *node) lastValue(below int64) ([]byte, error) {
+	if !n.c.cfg.Snapshots {
+		return lastValue(n.driver.Log(), below)
+	}
+	if err := n.machineTo(below); err != nil {
+		return nil, err
+	}
+	return n.c.machines.moments[below].last, nil
+}
+
+// lastValue finds it in a log that has all.
 func lastValue(l *log.Log, below int64) (value []byte, err error) {
 	var span log.Span
 	for below > 0 && value == nil {

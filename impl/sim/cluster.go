@@ -32,6 +32,9 @@ type cluster struct {
 	lastOp      int64
 	committed   int64 // appends acknowledged, for progress
 
+	machines machines
+	snapRNG  rng // of what concerns snapshots, so that runs without are what they were
+
 	calm     bool // faults have stopped
 	quiet    bool // clients have stopped
 	stepNode int  // whose step is in progress, for errors; -1: none
@@ -47,7 +50,8 @@ func Run(cfg Config, sinks Sinks) (stats Stats, err error) {
 	}
 	c := &cluster{
 		cfg: cfg, knobs: k, sinks: sinks, rng: rng{state: mix(cfg.Seed ^ 0x72756e)},
-		conns: map[core.ConnID]*conn{}, attempts: map[core.ClientID]*attempt{}, stepNode: -1,
+		snapRNG: rng{state: mix(cfg.Seed ^ 0x736e6170)},
+		conns:   map[core.ConnID]*conn{}, attempts: map[core.ClientID]*attempt{}, stepNode: -1,
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -173,6 +177,10 @@ func (c *cluster) happen(it *item) error {
 		if n := c.nodes[it.node]; !n.up {
 			return n.start()
 		}
+	case snapshots:
+		return c.nodes[it.node].snapshots(it.inc)
+	case verifies:
+		return c.nodes[it.node].verify(it)
 	case faultStrikes:
 		return c.strike()
 	case partitionHeals:
@@ -202,6 +210,10 @@ func (c *cluster) emit(n *node, e *event.Event, appended []boundary) error {
 			}
 		}
 		n.standing = e.State.Epoch
+	}
+	n.last = e
+	if e.State.Snapshot.End == n.machine.frozen.End {
+		n.machine.frozen.End = 0
 	}
 	return c.check.observe(n.index, e, appended)
 }

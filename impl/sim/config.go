@@ -34,6 +34,9 @@ type Config struct {
 	// LoseDisks: a crash may take the disk with it. A voter that comes back empty
 	// under its old id can break safety, so a run may end with an error then.
 	LoseDisks bool
+	// Snapshots: replicas take snapshots, logs start late, and the disks of observers are
+	// lost. Not drawn.
+	Snapshots bool
 	// GrantPreVoteAfterEnd: see core.Config. Not drawn.
 	GrantPreVoteAfterEnd bool
 
@@ -153,6 +156,23 @@ const (
 	StorageFailed
 	// BitFlipped: so did what was read.
 	BitFlipped
+	// SnapshotTaken: a state machine wrote a snapshot. This and what follows only
+	// happens with Config.Snapshots.
+	SnapshotTaken
+	// SnapshotInstalled: one took the place of a log.
+	SnapshotInstalled
+	// SnapshotOverRecords: that log had records that were not in the snapshot's log.
+	SnapshotOverRecords
+	// SnapshotLoaded: a state machine began with one.
+	SnapshotLoaded
+	// SnapshotDamaged: one was damaged on its way, and refused.
+	SnapshotDamaged
+	// LogStartAdvanced: a log forgot its beginning.
+	LogStartAdvanced
+	// UnrecordedSnapshotKept: a crash before the event kept a snapshot.
+	UnrecordedSnapshotKept
+	// UnrecordedInstallKept: a crash before the event kept a snapshot and the empty log.
+	UnrecordedInstallKept
 
 	numSometimes
 )
@@ -162,6 +182,8 @@ var sometimesNames = [numSometimes]string{
 	"UnrecordedElectionLost", "UnrecordedAppendKept", "UnrecordedTruncationKept", "OldTailBack",
 	"TornTailCut", "CrashInRecovery", "LateCopyHandled", "AckLost", "ElectionSplit", "LateLeader",
 	"AllDown", "ReadRetried", "StorageFailed", "BitFlipped",
+	"SnapshotTaken", "SnapshotInstalled", "SnapshotOverRecords", "SnapshotLoaded", "SnapshotDamaged",
+	"LogStartAdvanced", "UnrecordedSnapshotKept", "UnrecordedInstallKept",
 }
 
 // String returns the name.
@@ -238,6 +260,12 @@ type knobs struct {
 	readPermille  int
 	clientLoss    int
 	valueBytes    int
+
+	// With snapshots.
+	snapshotEvery int64 // records
+	snapshotPad   int   // records of 100 bytes in a snapshot
+	clean         int   // snapshots in 1000 after which the log starts later
+	wipe, damage  int   // crashes of observers that lose the disk, chunks that are damaged, in 1000
 }
 
 func (c Config) draw() (knobs, error) {
@@ -290,6 +318,9 @@ func (c Config) draw() (knobs, error) {
 		k.clientTimeout = 10 * second
 		k.core.MaxPendingAppends = 10_000
 	}
+	if c.Snapshots {
+		k.drawSnapshots(c)
+	}
 	k.override(c)
 	return k, nil
 }
@@ -309,6 +340,19 @@ func (k *knobs) drawFaults(r *rng) {
 		if r.chance(200) {
 			k.weights[i] = 0
 		}
+	}
+}
+
+// drawSnapshots draws from numbers of its own, so that the rest of a seed stays.
+func (k *knobs) drawSnapshots(c Config) {
+	r := &rng{state: mix(c.Seed ^ 0x736e61706b)}
+	k.snapshotEvery = pick(r, int64(1), 5, 20, 100)
+	k.snapshotPad = pick(r, 0, 5, 50)
+	k.core.MaxSnapshotBytes = pick(r, int32(100), 1000, 8<<20)
+	k.clean = pick(r, 100, 500, 1000)
+	k.wipe, k.damage = 300, pick(r, 0, 10)
+	if c.NoFaults {
+		k.wipe, k.damage = 0, 0
 	}
 }
 

@@ -35,7 +35,9 @@ func (n *node) crash() error {
 	if c.cfg.swap != nil {
 		n.disk = c.cfg.swap(n.id, n.disk)
 	}
-	if c.cfg.LoseDisks && c.rng.chance(100) {
+	lost := c.cfg.Snapshots && n.index >= c.knobs.voters && !c.calm && c.snapRNG.chance(c.knobs.wipe)
+	if c.cfg.LoseDisks && c.rng.chance(100) || lost {
+		n.machine, n.last = machine{}, nil
 		n.disk, n.interrupted = fs.NewDouble(), nil
 		h := c.check.nodes[n.index]
 		*h = history{id: h.id, voter: h.voter, leader: -1, voted: -1, highest: -1, votedFor: -1}
@@ -102,6 +104,9 @@ func (n *node) recovered(d *driver.Driver) error {
 	problem := explain(h, d)
 	if problem == "" {
 		n.note(h, d, un)
+		if err := n.recoveredSnapshots(h, d); err != nil {
+			return err
+		}
 		h.keep(d)
 		return nil
 	}
@@ -124,6 +129,9 @@ func (n *node) recovered(d *driver.Driver) error {
 	if problem := explain(h, d); problem != "" {
 		return violated("Durability", "%s; with what was not recorded (%s)", problem, un.Event.Action)
 	}
+	if err := n.recoveredSnapshots(h, d); err != nil {
+		return err
+	}
 	h.keep(d)
 	return nil
 }
@@ -135,6 +143,9 @@ func explain(h *history, d *driver.Driver) string {
 		int32(e.Epoch) != h.epoch || int32(e.Leader) != h.leader || int32(e.Voted.ID) != h.voted {
 		return fmt.Sprintf("%s says epoch %d, leader %d, vote %d (exists: %t), the events %d, %d, %d (%t)",
 			quorumstate.FileName, e.Epoch, e.Leader, e.Voted.ID, disk.HasElection, h.epoch, h.leader, h.voted, h.seen)
+	}
+	if int64(disk.LogStart) != h.start {
+		return fmt.Sprintf("log starts at %d, by the events at %d", disk.LogStart, h.start)
 	}
 	end := int64(disk.LogEnd)
 	digest := d.Log().Digest()
@@ -157,9 +168,14 @@ func explain(h *history, d *driver.Driver) string {
 // keep takes over what recovery kept, all of which is durable now.
 func (h *history) keep(d *driver.Driver) {
 	l := d.Log()
-	var kept []boundary
+	var kept []boundary // what is before the start it has, as a snapshot
+	for _, b := range h.log {
+		if b.end <= l.StartOffset() {
+			kept = append(kept, b)
+		}
+	}
 	epochs := l.Epochs()
-	for end := int64(1); end <= l.EndOffset(); end++ {
+	for end := l.StartOffset() + 1; end <= l.EndOffset(); end++ {
 		digest, ok := l.DigestAt(end)
 		if !ok {
 			continue
@@ -193,7 +209,9 @@ func (n *node) noteKept(un *driver.Unrecorded) {
 		n.c.met(UnrecordedElectionKept)
 	}
 	if l := un.Event.Log; l != nil {
-		if l.Truncated >= 0 {
+		if l.Reset > 0 {
+			n.c.met(UnrecordedInstallKept)
+		} else if l.Truncated >= 0 {
 			n.c.met(UnrecordedTruncationKept)
 		} else {
 			n.c.met(UnrecordedAppendKept)

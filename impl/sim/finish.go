@@ -93,8 +93,33 @@ func (c *cluster) final() error {
 	c.stats.Committed = l.EndOffset()
 	acked := 0
 	seen := map[int64]int64{} // operation → offset
+	see := func(offset int64, value []byte) error {
+		c.stats.Records++
+		got := operation(value)
+		if other, ok := seen[got]; ok {
+			return violated("AppendOnce", "operation %d is at offsets %d and %d", got, other, offset)
+		}
+		seen[got] = offset
+		if op, ok := c.check.values[offset]; ok {
+			acked++
+			if got != op {
+				return violated("AckDurable", "offset %d holds the value of operation %d, acknowledged was operation %d", offset, got, op)
+			}
+		}
+		if c.sinks.Committed != nil {
+			return c.sinks.Committed(offset, value)
+		}
+		return nil
+	}
+	for _, a := range c.machines.values {
+		if a.offset < l.StartOffset() {
+			if err := see(a.offset, a.value); err != nil {
+				return err
+			}
+		}
+	}
 	var span log.Span
-	for offset := int64(0); offset < l.EndOffset(); offset = span.End {
+	for offset := l.StartOffset(); offset < l.EndOffset(); offset = span.End {
 		if err := l.Read(&span, offset, 1<<20, l.EndOffset()); err != nil {
 			return err
 		}
@@ -103,25 +128,7 @@ func (c *cluster) final() error {
 			if b.Control {
 				continue
 			}
-			err := b.Records(func(r log.Record) error {
-				c.stats.Records++
-				got := operation(r.Value)
-				if other, ok := seen[got]; ok {
-					return violated("AppendOnce", "operation %d is at offsets %d and %d", got, other, r.Offset)
-				}
-				seen[got] = r.Offset
-				if op, ok := c.check.values[r.Offset]; ok {
-					acked++
-					if got != op {
-						return violated("AckDurable", "offset %d holds the value of operation %d, acknowledged was operation %d", r.Offset, got, op)
-					}
-				}
-				if c.sinks.Committed != nil {
-					return c.sinks.Committed(r.Offset, r.Value)
-				}
-				return nil
-			})
-			if err != nil {
+			if err := b.Records(func(r log.Record) error { return see(r.Offset, r.Value) }); err != nil {
 				return err
 			}
 		}

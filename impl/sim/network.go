@@ -188,6 +188,10 @@ func (n *node) SendResponse(id core.ConnID, correlation int32, m *core.Message) 
 	f := &flight{conn: cn, correlation: correlation, message: *m}
 	f.message.Batches = nil
 	f.message.Records = slices.Clone(m.Records)
+	f.message.Chunk = slices.Clone(m.Chunk)
+	if len(m.Chunk) > 0 && !c.calm && c.snapRNG.chance(c.knobs.damage) {
+		f.message.Chunk[c.snapRNG.below(len(m.Chunk))] ^= 1 << c.snapRNG.below(8)
+	}
 	c.after(c.delay(), item{kind: responseArrives, flight: f})
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/quorate/quorate/impl/fs"
 	"github.com/quorate/quorate/impl/log"
 	"github.com/quorate/quorate/impl/quorumstate"
+	"github.com/quorate/quorate/impl/snapshot"
 	"github.com/quorate/quorate/traces/event"
 )
 
@@ -55,6 +56,8 @@ type node struct {
 	conns     []*conn // to each node
 	connCount int64
 	standing  int32 // epoch in which it was candidate last
+	machine   machine
+	last      *event.Event
 
 	// Of the crash: what may have been left on disk without an event.
 	interrupted *driver.Driver
@@ -133,12 +136,16 @@ func (n *node) start() error {
 }
 
 func (n *node) driverConfig() driver.Config {
-	return driver.Config{
+	cfg := driver.Config{
 		Core:        n.cfg,
 		Log:         log.Config{SegmentBytes: n.c.knobs.segmentBytes, RecoveryPointBytes: n.c.knobs.pointBytes},
 		QuorumState: n.store,
 		Incarnation: n.inc + 1,
 	}
+	if n.c.cfg.Snapshots {
+		cfg.SnapshotDigest = n.snapshotDigest
+	}
+	return cfg
 }
 
 // input gives the core one input, and carries out what it asks for.
@@ -152,6 +159,9 @@ func (n *node) input(in *core.Input, link driver.Link) error {
 func (n *node) apply(in *core.Input, link driver.Link) error {
 	n.aim()
 	err := n.driver.Apply(in, link, n.out.Ops, n)
+	if err == nil && n.c.cfg.Snapshots && !n.burnt {
+		err = n.machineStep()
+	}
 	if n.burnt && (err == nil || storageFault(err)) {
 		n.c.stats.CrashesInStep++
 		return n.crash()
@@ -217,6 +227,8 @@ func (n *node) aim() {
 		switch n.out.Ops[i].Kind {
 		case core.OpPersist, core.OpAppendRaw, core.OpAppendLeaderChange:
 			often = c.knobs.aim
+		case core.OpInstallSnapshot, core.OpAdvanceLogStart:
+			often = 40 * c.knobs.aim
 		case core.OpTruncate:
 			often = 40 * c.knobs.aim
 			if c.rng.chance(often / 2) { // later, perhaps before it is flushed
@@ -342,7 +354,8 @@ func (n *node) Complete(id core.ClientID, result core.Result) error {
 // storageFault says whether an error is one that was asked for.
 func storageFault(err error) bool {
 	var corrupt *log.CorruptError
-	return errors.As(err, &corrupt) || errors.Is(err, errCrash) || errors.Is(err, fs.ErrCrashed) || errors.Is(err, fs.ErrInjected) || errors.Is(err, fs.ErrNoSpace)
+	var damaged *snapshot.CorruptError
+	return errors.As(err, &corrupt) || errors.As(err, &damaged) || errors.Is(err, errCrash) || errors.Is(err, fs.ErrCrashed) || errors.Is(err, fs.ErrInjected) || errors.Is(err, fs.ErrNoSpace)
 }
 
 func (n *node) String() string { return fmt.Sprintf("replica %d", n.id) }

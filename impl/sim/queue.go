@@ -32,6 +32,8 @@ const (
 	faultStrikes     //
 	connectionResets // [node, conn]
 	partitionHeals   // [inc: which one]
+	snapshots        // [node, inc]
+	verifies         // [node, inc, snapshot, transfer]
 )
 
 type item struct {
@@ -43,6 +45,8 @@ type item struct {
 	conn        *conn
 	flight      *flight
 	attempt     *attempt
+	snapshot    core.SnapshotID
+	transfer    int64
 }
 
 // flight is a message on its way.

@@ -40,8 +40,33 @@ func TestSeeds(t *testing.T) {
 	t.Logf("%+v", total)
 	for i, n := range total.Sometimes {
 		t.Logf("%-26s %d", Sometimes(i), n)
-		if last >= 150 {
+		if last >= 150 && Sometimes(i) < SnapshotTaken {
 			require.NotZero(t, n, "%v never happened", Sometimes(i))
+		}
+	}
+}
+
+// TestSeedsWithSnapshots: all that holds without them holds with them.
+func TestSeedsWithSnapshots(t *testing.T) {
+	first, last := uint64(1), seeds(150)
+	if *seedFlag > 0 {
+		first, last = *seedFlag, *seedFlag
+	}
+	var total Stats
+	failed := 0
+	for seed := first; seed <= last && failed < 5; seed++ {
+		s, err := Run(Config{Seed: seed, Snapshots: true}, Sinks{})
+		total.Add(&s)
+		if err != nil {
+			failed++
+			t.Errorf("%v", err)
+		}
+	}
+	t.Logf("%+v", total)
+	for i := SnapshotTaken; i < numSometimes; i++ {
+		t.Logf("%-26s %d", i, total.Sometimes[i])
+		if last >= 150 {
+			require.NotZero(t, total.Sometimes[i], "%v never happened", i)
 		}
 	}
 }
