@@ -41,6 +41,7 @@ func (r *Replica) fetchRequest(m *Message) (answer Message, readTo Offset) {
 		answer.Diverging, answer.HighWatermark = d, r.hw
 		return answer, 0
 	}
+	r.lead.follow(r, m.From, m.Offset)
 	if i := voterIndex(r.cfg.Voters, m.From); i >= 0 {
 		v := &r.lead.voters[i]
 		v.end, v.lastFetch, v.hasFetch = m.Offset, r.now, true

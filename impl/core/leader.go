@@ -9,8 +9,9 @@ type leaderState struct {
 	granting      []ReplicaID  // who voted for it
 	voters        []voterState // in the order of the voter set
 	scratch       []Offset
-	checkQuorum   Ticks // when it gives up
-	heartbeat     Ticks // when it looks which voters need a BeginQuorumEpoch
+	progress      []Progress // of all that fetch, for Describe
+	checkQuorum   Ticks      // when it gives up
+	heartbeat     Ticks      // when it looks which voters need a BeginQuorumEpoch
 }
 
 type voterState struct {
