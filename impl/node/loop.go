@@ -29,6 +29,8 @@ func (n *Node) run() {
 			err = n.step(&in)
 		case op := <-n.ops:
 			err = n.clientOp(op)
+		case ask := <-n.asks:
+			ask()
 		case <-timer.C:
 			err = n.step(&input{})
 		case <-resign:

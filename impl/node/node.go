@@ -36,6 +36,7 @@ type Node struct {
 
 	inputs    chan input
 	ops       chan *clientOp
+	asks      chan func() // what somebody wants to know of the replica
 	resign    chan struct{}
 	ctx       context.Context // ends when the node stops
 	cancel    context.CancelFunc
@@ -114,7 +115,7 @@ func Start(cfg Config) (*Node, error) {
 	}
 	n := &Node{
 		cfg: cfg, codec: cfg.codec(), start: time.Now(),
-		inputs: make(chan input, queued), ops: make(chan *clientOp, queued), resign: make(chan struct{}),
+		inputs: make(chan input, queued), ops: make(chan *clientOp, queued), asks: make(chan func()), resign: make(chan struct{}),
 		done: make(chan struct{}), conns: map[net.Conn]struct{}{}, flushWake: make(chan struct{}, 1),
 		peers: map[core.ReplicaID]*outConn{}, inbound: map[core.ConnID]*inConn{}, waiting: map[core.ClientID][]*clientOp{},
 		unlock: func() {}, listener: cfg.Listener,

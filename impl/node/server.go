@@ -124,7 +124,7 @@ func (c *inConn) read() (known bool) {
 			if req.Refused != core.None {
 				f.b = c.n.codec.AppendRefusal(f.b[:0], req.Header, req.Refused)
 			} else {
-				f.b = c.n.codec.AppendApiVersions(f.b[:0], req.Header, core.None)
+				f.b = c.n.answerAside(f.b[:0], req)
 			}
 			c.out <- f
 			continue

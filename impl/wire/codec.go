@@ -76,12 +76,16 @@ func (c *Codec) Supported(api API) Versions {
 		return Versions{0, 1, true}
 	case BeginQuorumEpoch, EndQuorumEpoch:
 		return Versions{1, 1, true}
+	case DescribeQuorum:
+		return Versions{0, 2, true}
+	case DescribeCluster:
+		return Versions{0, 1, true}
 	}
 	return Versions{}
 }
 
 // served are the APIs in the order in which they are listed.
-var served = [...]API{Fetch, ApiVersions, Vote, BeginQuorumEpoch, EndQuorumEpoch}
+var served = [...]API{Fetch, ApiVersions, Vote, BeginQuorumEpoch, EndQuorumEpoch, DescribeQuorum, DescribeCluster}
 
 func (v Versions) has(version int16) bool { return v.OK && version >= v.Min && version <= v.Max }
 

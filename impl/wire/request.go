@@ -11,9 +11,13 @@ import (
 type Request struct {
 	Header
 	// Message is for the core. Kind is 0 if the request is to be answered without it:
-	// by AppendRefusal with Refused, or, if that is None, by AppendApiVersions.
+	// by AppendRefusal with Refused, or, if that is None, by AppendApiVersions,
+	// AppendDescribeQuorum or AppendDescribeCluster.
 	Message core.Message
 	Refused core.ErrorCode
+
+	quorum  *kmsg.DescribeQuorumRequest
+	cluster *kmsg.DescribeClusterRequest
 }
 
 // AppendRequest appends the frame of a request. The version in the header must be
@@ -126,6 +130,8 @@ func (c *Codec) ReadRequest(frame []byte, req *Request) error {
 	}
 	m := core.Message{Kind: kindOf(h.API), To: core.NoKey}
 	switch h.API {
+	case DescribeQuorum, DescribeCluster:
+		return bodyError(h, c.readDescribe(body, req))
 	case Vote:
 		req.Refused, err = c.readVoteRequest(body, h.Version, &m)
 	case BeginQuorumEpoch:

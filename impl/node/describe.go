@@ -1,0 +1,59 @@
+package node
+
+import (
+	"time"
+
+	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/wire"
+)
+
+// answerAside answers a request that is not for the core.
+func (n *Node) answerAside(dst []byte, req *wire.Request) []byte {
+	switch req.API {
+	case wire.DescribeQuorum:
+		return n.codec.AppendDescribeQuorum(dst, req, n.describe())
+	case wire.DescribeCluster:
+		return n.codec.AppendDescribeCluster(dst, req, n.State().Leader)
+	}
+	return n.codec.AppendApiVersions(dst, req.Header, core.None)
+}
+
+// describe is what the replica, as a leader, knows of the quorum.
+func (n *Node) describe() *wire.Quorum {
+	done := make(chan *wire.Quorum, 1)
+	select {
+	case n.asks <- func() { done <- n.describeNow() }:
+		return <-done
+	case <-n.ctx.Done():
+		s := n.State()
+		return &wire.Quorum{Error: core.NotLeaderOrFollower, Leader: core.NoReplica, Epoch: s.Epoch, HighWatermark: core.UnknownOffset}
+	}
+}
+
+// describeNow is for the loop.
+func (n *Node) describeNow() *wire.Quorum {
+	s := n.replica.State()
+	q := &wire.Quorum{Leader: s.Leader, Epoch: s.Epoch, HighWatermark: s.HighWatermark}
+	voters, observers, ok := n.replica.Describe(n.now())
+	if !ok {
+		q.Error, q.HighWatermark = core.NotLeaderOrFollower, core.UnknownOffset
+		return q
+	}
+	q.Voters, q.Observers = n.replicas(voters), n.replicas(observers)
+	return q
+}
+
+func (n *Node) replicas(all []core.Progress) (out []wire.QuorumReplica) {
+	for _, p := range all {
+		out = append(out, wire.QuorumReplica{Key: p.Key, LogEnd: p.End, LastFetch: n.wall(p.LastFetch), LastCaughtUp: n.wall(p.LastCaughtUp)})
+	}
+	return out
+}
+
+// wall is a time of the core in milliseconds since 1970, -1 if it is none.
+func (n *Node) wall(t core.Ticks) int64 {
+	if t == core.Never {
+		return -1
+	}
+	return n.start.Add(time.Duration(t) * time.Millisecond).UnixMilli()
+}
