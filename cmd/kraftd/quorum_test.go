@@ -84,7 +84,7 @@ func describes(code int16, nodes []kmsg.DescribeQuorumResponseNode) func(kmsg.Re
 		case *kmsg.DescribeClusterRequest:
 			r := kmsg.NewPtrDescribeClusterResponse()
 			if r.ClusterID = "Vp1Q"; req.EndpointType != 2 {
-				r.ErrorCode = 115 // MISMATCHED_ENDPOINT_TYPE
+				r.ErrorCode = 114 // MISMATCHED_ENDPOINT_TYPE
 			}
 			return r, nil
 		case *kmsg.DescribeQuorumRequest:
