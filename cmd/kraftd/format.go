@@ -123,11 +123,21 @@ func formatAll(dirs []string, id int32, cluster string, ignore bool, stdout io.W
 }
 
 func formatOne(dir string, p metaprops.Properties) error {
+	above := []string{filepath.Dir(dir)} // of dir and of what is made with it
+	for {
+		last := above[len(above)-1]
+		if _, err := os.Stat(last); err == nil || filepath.Dir(last) == last {
+			break
+		}
+		above = append(above, filepath.Dir(last))
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := (fs.OS{}).SyncDir(filepath.Dir(dir)); err != nil {
-		return fmt.Errorf("flush %s: %w", filepath.Dir(dir), err)
+	for _, d := range above {
+		if err := (fs.OS{}).SyncDir(d); err != nil {
+			return fmt.Errorf("flush %s: %w", d, err)
+		}
 	}
 	return metaprops.Write(fs.OS{}, dir, p)
 }

@@ -45,7 +45,7 @@ func (o *options) load(name string) error {
 			RetryBackoff: ticks(c.Quorum.RetryBackoff), AppendLinger: ticks(c.Quorum.AppendLinger),
 		},
 	}
-	o.node.Log.SegmentBytes = c.Log.SegmentBytes
+	o.node.Log.SegmentBytes, o.node.Log.SegmentMs = c.Log.SegmentBytes, c.Log.SegmentAge.Milliseconds()
 	for _, v := range c.Voters {
 		o.node.Voters = append(o.node.Voters, node.Voter{ID: core.ReplicaID(v.ID), Addr: v.Addr})
 		if v.ID == c.NodeID && c.IsSet("advertised.listeners") && c.Advertised[0].Addr != v.Addr {
@@ -63,7 +63,7 @@ func (o *options) load(name string) error {
 
 // ineffective are keys that are read and checked, and nothing more so far.
 var ineffective = []string{
-	"controller.quorum.bootstrap.servers", "metadata.log.segment.ms", "metadata.max.retention.bytes", "metadata.max.retention.ms",
+	"controller.quorum.bootstrap.servers", "metadata.max.retention.bytes", "metadata.max.retention.ms",
 	"metadata.log.max.record.bytes.between.snapshots", "metadata.log.max.snapshot.interval.ms", "super.users",
 }
 

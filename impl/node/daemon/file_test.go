@@ -77,6 +77,7 @@ func TestFromFile(t *testing.T) {
 		Log:  o.node.Log,
 	}, o.node)
 	require.EqualValues(t, 9000000, o.node.Log.SegmentBytes)
+	require.EqualValues(t, 7*24*3600*1000, o.node.Log.SegmentMs)
 	require.Equal(t, "127.0.0.1:0", o.metrics)
 
 	// It leads, says so in logs and metrics, and resigns when it is told to stop.
