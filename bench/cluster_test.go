@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -285,6 +286,11 @@ func (m *member) Record(*event.Event) error { return nil }
 func (m *member) Flush(id core.FlushID, end core.Offset) error {
 	m.flush, m.flushID, m.flushEnd = true, id, end
 	return nil
+}
+
+// VerifySnapshot implements driver.Hooks. Nobody takes snapshots here.
+func (m *member) VerifySnapshot(core.SnapshotID, int64) error {
+	return errors.New("a snapshot was received")
 }
 
 // SendRequest implements driver.Hooks.
