@@ -30,7 +30,7 @@ func quorum(args []string, stdout, stderr io.Writer) error {
 	status := flags.Bool("status", false, "a summary")
 	replication := flags.Bool("replication", false, "a line for each replica")
 	human := flags.Bool("human-readable", false, "times as how long ago")
-	timeout := flags.Duration("timeout", 10*time.Second, "for all of it")
+	timeout := flags.Duration("timeout", 10*time.Second, "for all of it, also to wait for a leader")
 	// As Kafka's tool, the flags of which may stand before the word too.
 	words := slices.DeleteFunc(slices.Clone(args), func(s string) bool { return s == "describe" })
 	if err := parse(flags, words, quorumHelp, stderr); err != nil {
@@ -66,8 +66,20 @@ type description struct {
 }
 
 // describeQuorum asks nodes until one is the leader: those that are given, and those
-// that they name.
+// that they name. While a quorum has none it waits for one.
 func describeQuorum(addrs []string, deadline time.Time) (*description, error) {
+	for {
+		q, err := describeOnce(slices.Clone(addrs), deadline)
+		if err == nil || !errors.Is(err, errNotLeader) || time.Until(deadline) < retryAfter {
+			return q, err
+		}
+		time.Sleep(retryAfter)
+	}
+}
+
+const retryAfter = 100 * time.Millisecond
+
+func describeOnce(addrs []string, deadline time.Time) (*description, error) {
 	var errs []error
 	for i := 0; i < len(addrs); i++ {
 		addr := strings.TrimSpace(addrs[i])
@@ -75,17 +87,12 @@ func describeQuorum(addrs []string, deadline time.Time) (*description, error) {
 		if err == nil {
 			return q, nil
 		}
-		if !errors.Is(err, errNotLeader) || len(others) == 0 {
-			errs = append(errs, fmt.Errorf("%s %w", addr, err))
-		}
+		errs = append(errs, fmt.Errorf("%s %w", addr, err))
 		for _, other := range others {
 			if !slices.Contains(addrs, other) {
 				addrs = append(addrs, other)
 			}
 		}
-	}
-	if len(errs) == 0 {
-		errs = append(errs, fmt.Errorf("none of %s is the leader", strings.Join(addrs, ", ")))
 	}
 	return nil, errors.Join(errs...)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -143,6 +144,20 @@ CurrentObservers:       [{"id": 9}]
 	require.Regexp(t, `\t-1 *\t-1 *\tObserver`, out)
 }
 
+// A quorum that elects is given time.
+func TestQuorumWaits(t *testing.T) {
+	var asked atomic.Int32
+	addr := fake(t, func(r kmsg.Request) (kmsg.Response, []byte) {
+		if r.Key() == 55 && asked.Add(1) < 3 {
+			return describes(6, nil)(r)
+		}
+		return describes(0, nil)(r)
+	})
+	code, _, errs := kraftd("quorum", "describe", "-status", "-bootstrap-controller", addr)
+	require.Equal(t, 0, code, errs)
+	require.EqualValues(t, 3, asked.Load())
+}
+
 func TestQuorumRefused(t *testing.T) {
 	none := fake(t, describes(6, nil))
 	for addr, want := range map[string]string{
@@ -178,7 +193,7 @@ func TestQuorumRefused(t *testing.T) {
 			return resp, raw
 		}): "names leader 7, which is not among the voters",
 	} {
-		code, out, errs := kraftd("quorum", "describe", "-status", "-bootstrap-controller", addr)
+		code, out, errs := kraftd("quorum", "describe", "-status", "-timeout", "2s", "-bootstrap-controller", addr)
 		require.Equal(t, 1, code, want)
 		require.Empty(t, out)
 		require.Contains(t, errs, want)

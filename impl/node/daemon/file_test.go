@@ -204,15 +204,17 @@ func TestFileRefused(t *testing.T) {
 
 // A second signal ends a node that does not end by itself.
 func TestSecondSignal(t *testing.T) {
-	n, err := node.Start(node.Config{ID: 1, Dir: t.TempDir(), Voters: []node.Voter{{ID: 1, Addr: "127.0.0.1:9"}, {ID: 2, Addr: "127.0.0.1:10"}}, Observer: slow{}})
+	busy := make(blocked)
+	n, err := node.Start(node.Config{ID: 1, Dir: t.TempDir(), Voters: []node.Voter{{ID: 1, Addr: "127.0.0.1:9"}, {ID: 2, Addr: "127.0.0.1:10"}}, Observer: busy})
 	require.NoError(t, err)
 	signals := make(chan os.Signal, 1)
 	signals <- os.Interrupt
 	require.ErrorContains(t, stop(n, signals), "second signal")
+	close(busy)
 	require.NoError(t, n.Close())
 }
 
-// slow makes steps long.
-type slow struct{}
+// blocked keeps a node in a step until it is closed.
+type blocked chan struct{}
 
-func (slow) Stepped(time.Time, time.Time, node.State) { time.Sleep(200 * time.Millisecond) }
+func (b blocked) Stepped(time.Time, time.Time, node.State) { <-b }
