@@ -80,8 +80,19 @@ func (r *Reader) Verify() error {
 // counts before Records has returned nil.
 func (r *Reader) Records(yield func(value []byte) error) error {
 	it := r.Batches()
+	it.scan.unparsed = true // they are parsed here, once
 	for it.Next() {
-		if err := it.Batch().Records(func(r log.Record) error { return yield(r.Value) }); err != nil {
+		var stopped error
+		err := it.Batch().Records(func(r log.Record) error {
+			stopped = yield(r.Value)
+			return stopped
+		})
+		if err != nil && stopped == nil {
+			it.scan.pos -= int64(len(it.Batch().Bytes))
+			it.scan.corrupt(err.Error())
+			return it.Err()
+		}
+		if err != nil {
 			return err
 		}
 	}

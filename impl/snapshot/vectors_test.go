@@ -230,6 +230,9 @@ func TestStructure(t *testing.T) {
 			if err == nil {
 				err = r.Verify()
 			}
+			if r != nil { // whoever reads the records finds the same
+				require.Equal(t, err, r.Records(func([]byte) error { return nil }))
+			}
 			var corrupt *CorruptError
 			require.ErrorAs(t, err, &corrupt)
 			assert.Equal(t, dir+"/"+vectorID.FileName(), corrupt.File)
