@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/quorate/quorate/spec"
@@ -331,6 +332,9 @@ func (v *validator) check(e *event.Event) error {
 			return errors.New("an event that says nothing: no action, recv, send, state, log or durable")
 		}
 	}
+	if err := checkNoSnapshots(e); err != nil {
+		return err
+	}
 	if e.Args.Count > maxRecords {
 		return fmt.Errorf("args.count %d: an event appends at most %d records", e.Args.Count, maxRecords)
 	}
@@ -340,6 +344,9 @@ func (v *validator) check(e *event.Event) error {
 		}
 	}
 	if e.Action != "" {
+		if slices.Contains(unspecified, e.Action) {
+			return fmt.Errorf("action %s: the specification has no snapshots: the run cannot be judged", e.Action)
+		}
 		if _, ok := spec.ActionNamed(e.Action); !ok {
 			return fmt.Errorf("unknown action %q", e.Action)
 		}

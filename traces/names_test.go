@@ -54,5 +54,7 @@ func TestActionNames(t *testing.T) {
 			specified = append(specified, a.String())
 		}
 	}
-	assert.ElementsMatch(t, specified, recorded)
+	// What the validator refuses by name, see snapshots.go.
+	snapshots := []string{"TakeSnapshot", "AdvanceLogStart", "SendFetchSnapshot", "HandleFetchSnapshotRequest", "HandleFetchSnapshotResponse", "InstallSnapshot"}
+	assert.ElementsMatch(t, append(specified, snapshots...), recorded)
 }
