@@ -16,7 +16,7 @@ func TestSymmetryFlag(t *testing.T) {
 		{"check -model figure8,2pc10 -symmetry -max-depth 3", exitLimit, "up to symmetry, 1 renamings"},
 		{"check -model 2pc10 -symmetry", exitHolds, "3,300 distinct states, 43,297 steps"},
 		{"check -model vote-restart -symmetry -mutate KAFKA-10661", exitViolated, "violates"},
-		{"check -symmetry", exitUsage, "-symmetry go with -model"},
+		{"check -symmetry", exitUsage, "go with -model"},
 		{"find -model commit -symmetry true", exitUsage, "a question may tell processes apart"},
 	} {
 		code, out, err := quorate(fields(row.args)...)
