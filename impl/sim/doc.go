@@ -15,6 +15,9 @@
 // (check.go). At the end all faults stop, and the cluster must make progress and
 // agree.
 //
+// With [Config].Snapshots every replica has a state machine (machine.go) that takes
+// snapshots, and what is installed is held against what others have applied.
+//
 // There is one goroutine, no real clock, and no iteration over a map that could
 // show. The package knows no specification: whoever takes the events may.
 package sim
