@@ -103,7 +103,7 @@ var Core = []Defect{
 		in("log.go", "end.Epoch != epoch || end.End < offset {", "end.End < offset {"),
 	}},
 	{Name: "fetch-unflushed", Wrong: "a follower fetches again before it has flushed", Edits: []Edit{
-		in("fetch_follower.go", "if !r.log.settled() || r.anyBusy() {", "if r.anyBusy() {"),
+		in("fetch_follower.go", "if !r.log.settled() || r.receiving.verifying || r.anyBusy() {", "if r.receiving.verifying || r.anyBusy() {"),
 		in("fetch_follower.go", "\tr.assert(r.log.settled(), \"a fetch was in flight while the log was not durable\")\n", ""),
 	}},
 	{Name: "append-to-truncated", Wrong: "a follower appends before a truncation is durable", Edits: []Edit{
