@@ -46,8 +46,15 @@ func (s *search[S]) result() (*Result, error) {
 	if s.goal != nil {
 		return r, s.judgeGoal(r)
 	}
-	if err := s.judge(r); err != nil || !s.opt.Explain {
+	if err := s.judge(r); err != nil {
 		return r, err
+	}
+	if s.opt.Coverage {
+		r.Coverage = s.coverage(r)
+		r.Coverage.warn(s.info, r)
+	}
+	if !s.opt.Explain {
+		return r, nil
 	}
 	var tallies []*cutTally[S]
 	for _, w := range s.workers {

@@ -37,6 +37,9 @@ type Property struct {
 	// Asymmetric: the verdict may depend on which process is which. It cannot be
 	// judged up to symmetry.
 	Asymmetric bool
+	// Subject names an action, or a Sometimes property, without which the property says
+	// nothing. A run in which it does not happen is told so, if coverage is asked for.
+	Subject string
 }
 
 // Bound is a limit of the model, not of the protocol: what lies beyond it was
@@ -81,6 +84,19 @@ type Info struct {
 	// leaves out and no run reports as cut.
 	Hides []string
 }
+
+// GuardCount is how often a named guard of an action was true and false.
+type GuardCount struct {
+	Action string `json:"action"`
+	Guard  string `json:"guard"`
+	True   uint64 `json:"true"`
+	False  uint64 `json:"false"`
+}
+
+// GuardCounter is implemented by specifications, and Systems, that count their named
+// guards. An interned System is asked once for each distinct local state, and so counts
+// over those.
+type GuardCounter interface{ GuardCounts() []GuardCount }
 
 // Constant is a parameter of a model and its value.
 type Constant struct {

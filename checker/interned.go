@@ -138,6 +138,16 @@ func (s *interned[R, M, G]) Describe(t *Tuple) []Field {
 	return describe(s.sys, processes, network, ghost, func(b Budget) uint8 { return t.budget(b) })
 }
 
+// GuardCounts implements GuardCounter, if the System does.
+func (s *interned[R, M, G]) GuardCounts() []GuardCount {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g, ok := s.sys.(GuardCounter); ok {
+		return g.GuardCounts()
+	}
+	return nil
+}
+
 // Env implements Environment.
 func (s *interned[R, M, G]) Env(t *Tuple) map[string]any {
 	return s.sys.Env(s.parts(t))

@@ -43,6 +43,9 @@ type Options struct {
 	// order of their steps, the shortest first. Such a run has one worker, and ends when
 	// it has them.
 	Counterexamples int
+	// Coverage also counts what each action and guard did, and samples where the time
+	// went. It slows the run by some percent.
+	Coverage bool
 	// Order is that in which states are visited.
 	Order Order
 	// Progress gets a line about the run every ProgressEvery (0: one second), from
@@ -95,7 +98,9 @@ func (o *Options) patience() time.Duration {
 }
 
 // onDisk says that a search is to keep something in files.
-func (o *Options) onDisk() bool { return o.Mem > 0 || o.Dir != "" || o.ParentsOnDisk }
+func (o *Options) onDisk() bool {
+	return o.Mem > 0 || o.Dir != "" || o.ParentsOnDisk || o.Checkpoint != "" || o.Resume != ""
+}
 
 func (o *Options) context() context.Context {
 	if o.Context == nil {

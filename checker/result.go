@@ -83,6 +83,8 @@ type Result struct {
 	// Violations has one counterexample for each violated property, the
 	// shortest; that which counts most comes first.
 	Violations []Violation `json:"violations,omitempty"`
+	// Coverage is what actions and guards did, if that was asked for.
+	Coverage *Coverage `json:"coverage,omitempty"`
 	// Witnesses are shortest ways to Sometimes properties, if they were asked for.
 	Witnesses []Witness `json:"witnesses,omitempty"`
 	// Witness is the way to the state that Find looked for.

@@ -20,6 +20,9 @@ func Run[S any](spec Spec[S], opt Options) (*Result, error) {
 	if opt.Counterexamples < 0 {
 		return nil, fmt.Errorf("%d counterexamples: want a number from 1", opt.Counterexamples)
 	}
+	if opt.Coverage && (opt.Order != BreadthFirst || opt.Counterexamples > 1 || opt.Mem > 0 || opt.Resume != "") {
+		return nil, fmt.Errorf("coverage goes with a breadth-first search in memory, for one counterexample, from the beginning")
+	}
 	run := depthFirst[S]
 	switch {
 	case opt.Counterexamples > 1:
@@ -244,6 +247,10 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S
 			w.cuts = newCutTally(w.spec)
 		}
 		w.sink.w = w
+		if opt.Coverage {
+			w.tally = &actionMeter{}
+			w.sink.tally, w.sink.aside = w.tally, true
+		}
 		w.seen = s.seen.handle()
 		if opt.Projected {
 			w.projector, _ = w.spec.(Projector[S])

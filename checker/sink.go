@@ -23,8 +23,10 @@ type Sink[S any] struct {
 	reached Props
 	w       *worker[S] // nil when collect is set
 	collect func(successor[S])
-	plain   bool // collect wants no details
-	lost    bool // an answer is lost within the step
+	tally   *actionMeter // nil unless coverage is counted
+	aside   bool         // collect or tally is set
+	plain   bool         // collect wants no details
+	lost    bool         // an answer is lost within the step
 	detail  detail
 	fired   [math.MaxUint8 + 1]uint64
 	within  [math.MaxUint8 + 1]uint64
@@ -80,9 +82,12 @@ func (k *Sink[S]) Commit(process int, i Instance, violated, reached Props) {
 // commit is Commit for specifications of this package, which know the
 // fingerprint (0 is allowed) and which parts have changed.
 func (k *Sink[S]) commit(fp uint64, hint uint32, process int, i Instance, violated, reached Props) {
-	if k.collect != nil {
-		k.hand(fp, hint, process, i, violated, reached)
-		return
+	if k.aside {
+		if k.collect != nil {
+			k.hand(fp, hint, process, i, violated, reached)
+			return
+		}
+		k.tally.see(k.n, i.Action)
 	}
 	if fp == 0 {
 		fp = 1
@@ -128,5 +133,5 @@ func (k *Sink[S]) explains() bool { return k.collect != nil && !k.plain }
 // newCollector returns a sink that passes each successor on instead of
 // searching with it.
 func newCollector[S any](collect func(successor[S])) *Sink[S] {
-	return &Sink[S]{collect: collect}
+	return &Sink[S]{collect: collect, aside: true}
 }

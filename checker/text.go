@@ -40,6 +40,7 @@ func (r *Result) WriteText(w io.Writer) error {
 		p.line("")
 	}
 	p.counts(r)
+	p.coverage(r.Coverage)
 	if r.Explanation != nil {
 		p.explanation(r.Explanation)
 	}

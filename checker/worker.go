@@ -26,6 +26,7 @@ type worker[S any] struct {
 	finger   Fingerprinter[S]
 	canon    SymmetricSpec[S] // nil: states stand for themselves
 	sink     *Sink[S]
+	tally    *actionMeter // nil unless coverage is counted
 	seen     *handle
 	log      parentLog
 	codec    codec[S]
@@ -103,7 +104,13 @@ func (w *worker[S]) expand(c *chunk) {
 		}
 		k.parent, k.edge, k.bounded = c.base+ordinal(i), 0, 0
 		k.current = &w.state
-		w.spec.Next(&w.state, k)
+		if w.tally == nil {
+			w.spec.Next(&w.state, k)
+		} else {
+			w.tally.begin(w.run.depth)
+			w.spec.Next(&w.state, k)
+			w.tally.end()
+		}
 		w.generated += uint64(k.edge)
 		if k.edge > maxEdge {
 			panic("checker: a state has more successors than an edge number can hold")
@@ -135,6 +142,10 @@ func (w *worker[S]) drain() {
 	if n == 0 {
 		return
 	}
+	if w.tally != nil {
+		w.tally.beginDrain()
+		defer w.tally.endDrain()
+	}
 	var fresh uint64
 	switch {
 	case w.run.archive != nil:
@@ -146,6 +157,9 @@ func (w *worker[S]) drain() {
 	}
 	if w.projector != nil {
 		w.project(fresh)
+	}
+	if w.tally != nil {
+		w.tally.inserted(n, fresh)
 	}
 	for ; fresh != 0; fresh &= fresh - 1 {
 		i := bits.TrailingZeros64(fresh)

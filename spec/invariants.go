@@ -48,7 +48,7 @@ var Properties = []checker.Property{
 	{Name: "LeaderCompleteness", Kind: checker.Invariant, Doc: "a leader holds every record chosen in its epoch or before: flushed, in that epoch, by a majority with a record of that epoch behind it"},
 	{Name: "CommittedStable", Kind: checker.Invariant, Doc: "a record below any high watermark ever exposed is never lost: each leader of that epoch or later holds it, and no replica's log ends before its high watermark"},
 	{Name: "StateMachineSafety", Kind: checker.Invariant, Doc: "below their high watermarks two replicas hold the same records"},
-	{Name: "LinearizableRead", Kind: checker.Always, Doc: "a read sees at least everything acknowledged before it began"},
+	{Name: "LinearizableRead", Kind: checker.Always, Doc: "a read sees at least everything acknowledged before it began", Subject: "ServeRead"},
 	{Name: "LeaderAppendOnly", Kind: checker.Always, Doc: "a leader never changes or removes a record of its log"},
 	{Name: "MonotonicEpoch", Kind: checker.Always, Doc: "the epoch of a replica never goes back, over restarts too", Restates: "NotStale"},
 	{Name: "MonotonicHighWatermark", Kind: checker.Always, Doc: "the high watermark of a replica does not go back while its process lives, but for a new leader that starts without one", Restates: "MovesForward"},

@@ -21,3 +21,18 @@ func TestDepthFirst(t *testing.T) {
 		assert.Equal(t, pin.Distinct, r.Distinct, name)
 	}
 }
+
+// The guards that coverage tells of are those of the table, and were asked.
+func TestGuardCounts(t *testing.T) {
+	m, _ := ModelNamed("flush")
+	r, err := checker.Run(checker.Interned(NewSystem(m, Variant{})), checker.Options{Coverage: true})
+	require.NoError(t, err)
+	at := map[string]checker.GuardCount{}
+	for _, g := range r.Coverage.Guards {
+		at[g.Action+"."+g.Guard] = g
+	}
+	assert.NotZero(t, at["SendFetch.LogFlushed"].True)
+	assert.NotZero(t, at["SendFetch.LogFlushed"].False)
+	assert.Zero(t, at["ServeRead.ReadConfirmed"].True, "the model has no reads")
+	assert.Contains(t, r.Coverage.Warnings, "LinearizableRead holds of nothing: ServeRead does not happen")
+}

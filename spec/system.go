@@ -97,6 +97,18 @@ func (s *System) Model() *Model { return s.model }
 // distinct local states reached.
 func (s *System) Coverage() *[NumActions][NumGuards][2]uint64 { return &s.trial.Counts }
 
+// GuardCounts implements checker.GuardCounter.
+func (s *System) GuardCounts() []checker.GuardCount {
+	var list []checker.GuardCount
+	for a := ActionID(0); a < NumReplicaActions; a++ {
+		for _, g := range GuardsOf(a) {
+			n := s.trial.Counts[a][g]
+			list = append(list, checker.GuardCount{Action: a.String(), Guard: g.String(), True: n[1], False: n[0]})
+		}
+	}
+	return list
+}
+
 // Init implements checker.System: all replicas have empty disks and are up.
 func (s *System) Init(yield func([]Replica, []Msg, Ghost)) {
 	var all []Replica

@@ -14,22 +14,24 @@ type exploreFlags struct {
 	order           string
 	counterexamples int
 	witness         []string
+	coverage        bool
 }
 
-const exploreNames = "-order, -counterexamples and -witness"
+const exploreNames = "-order, -counterexamples, -witness and -coverage"
 
 func (x *exploreFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&x.order, "order", "bfs", "bfs: breadth first; dfs: depth first, by one worker, whose counterexamples are rarely the shortest")
 	flags.IntVar(&x.counterexamples, "counterexamples", 1, "stop after so many that differ in more than the order of their steps, by one worker")
 	flags.StringSliceVar(&x.witness, "witness", nil, "show a shortest behaviour that reaches this Sometimes property, or all; may be given several times")
+	flags.BoolVar(&x.coverage, "coverage", false, "also tell what each action and guard did, where the time went, and what may be vacuous")
 	complete(cmd, "order", fixed("bfs", "dfs"))
 	complete(cmd, "witness", completeProperties)
 }
 
 // asked says that something else is wanted than what check does by itself.
 func (x *exploreFlags) asked() bool {
-	return x.order != "bfs" || x.counterexamples != 1 || len(x.witness) > 0
+	return x.order != "bfs" || x.counterexamples != 1 || len(x.witness) > 0 || x.coverage
 }
 
 // oneWorker says that the search has only one.
@@ -53,7 +55,7 @@ func (x *exploreFlags) set(opt *checker.Options) error {
 	case len(x.witness) > 0 && opt.Properties != nil:
 		return fmt.Errorf("-witness names its properties: -property does not go with it")
 	}
-	opt.Counterexamples = x.counterexamples
+	opt.Counterexamples, opt.Coverage = x.counterexamples, x.coverage
 	return nil
 }
 
