@@ -310,6 +310,13 @@ func TestFetchSnapshotOrderOfChecks(t *testing.T) {
 	require.Equal(t, Resigned, g.state().Role, "an observer's does not")
 }
 
+// Whoever asks for more gets what the leader's own limit allows.
+func TestChunkLimit(t *testing.T) {
+	g := newRig(t, held(10), func(c *Config) { c.MaxSnapshotBytes = 30 }).lead()
+	g.ask(2, Message{Kind: FetchSnapshot, Epoch: g.state().Epoch, SnapshotID: SnapshotID{10, 3}, MaxBytes: 100})
+	require.Equal(t, int32(30), g.has(OpSendResponse).MaxBytes)
+}
+
 // fetching is a follower of 2 in epoch 5 that has [0,12) and was sent to a snapshot.
 func fetching(t *testing.T, id SnapshotID) *rig {
 	g := newRig(t, logOf(12, EpochStart{1, 0}, EpochStart{3, 4}), nil).follow(5)
