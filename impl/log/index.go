@@ -173,20 +173,20 @@ func (l *Log) removeIndex(seg *segment) error {
 
 // cutIndex takes back what the indexes of a segment have of batches that it has no
 // more.
-func (seg *segment) cutIndex() error {
-	if seg.size == 0 {
-		seg.sparse = sparse{onDisk: seg.sparse.onDisk}
+func (s *segment) cutIndex() error {
+	if s.size == 0 {
+		s.sparse = sparse{onDisk: s.sparse.onDisk}
 		return nil
 	}
 	var head [HeaderSize]byte
-	x := &seg.sparse
-	first := seg.at(x.cut(seg.size))
-	for i := first; i < len(seg.index); i++ {
-		if err := readFull(seg.file, head[:], int64(seg.index[i].pos)); err != nil {
+	x := &s.sparse
+	first := s.at(x.cut(s.size))
+	for i := first; i < len(s.index); i++ {
+		if err := readFull(s.file, head[:], int64(s.index[i].pos)); err != nil {
 			return err
 		}
 		if time := int64(binary.BigEndian.Uint64(head[posMaxTime:])); time > x.maxTime {
-			x.maxTime, x.maxAt = time, seg.index[i].rel+binary.BigEndian.Uint32(head[posLastDelta:])
+			x.maxTime, x.maxAt = time, s.index[i].rel+binary.BigEndian.Uint32(head[posLastDelta:])
 		}
 	}
 	return nil
