@@ -222,3 +222,13 @@ func BenchmarkStepped(b *testing.B) {
 		tr.Stepped(now, now, state(core.Leader, 4, 1, end-1, end))
 	}
 }
+
+// Two leaderships of which no state between was seen are not one.
+func TestNextLeadership(t *testing.T) {
+	tr, now := tracker(1)
+	tr.Stepped(at(0), at(0), state(core.Leader, 4, 1, 5, 5))
+	tr.Stepped(at(1), at(2), state(core.Leader, 4, 1, 5, 7))
+	tr.Stepped(at(50), at(51), state(core.Leader, 6, 1, 7, 7))
+	*now = at(51)
+	assert.True(t, math.IsNaN(value(t, tr, "kafka_server_raft_metrics_commit_latency_max")))
+}
