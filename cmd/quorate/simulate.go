@@ -148,11 +148,13 @@ func (f *simulateFlags) run(cmd *cobra.Command, e *entry) error {
 		// the picture is what goes to standard output
 	} else if f.variant.json {
 		err = json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
-			Model  string `json:"model"`
-			Module string `json:"module"`
-			Variant
+			Model     string `json:"model"`
+			Module    string `json:"module"`
+			Mutation  string `json:"mutation,omitempty"`
+			DropGuard string `json:"drop_guard,omitempty"`
+			On        string `json:"on,omitempty"`
 			*checker.Simulation
-		}{e.Name, e.Module, f.variant.variant(), r})
+		}{e.Name, e.Module, f.variant.mutate, f.variant.dropGuard, f.variant.on, r})
 	} else {
 		err = r.WriteText(cmd.OutOrStdout(), func(k uint64) string { return f.again(e, k) })
 	}

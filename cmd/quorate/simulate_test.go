@@ -72,3 +72,19 @@ func TestSimulateAnswers(t *testing.T) {
 		assert.Contains(t, errs, want)
 	}
 }
+
+// TestSimulateJSONNamesTheVariant as the reports of the other commands do.
+func TestSimulateJSONNamesTheVariant(t *testing.T) {
+	for _, mutation := range []string{"", "no-fencing"} {
+		_, out, errs := simulateCommand(t, "-model", "lease", "-mutate", mutation, "-behaviours", "1", "-json")
+		var r map[string]any
+		require.NoError(t, json.Unmarshal([]byte(out), &r), errs)
+		got, said := r["mutation"]
+		assert.Equal(t, mutation != "", said)
+		if said {
+			assert.Equal(t, mutation, got)
+		}
+		assert.NotContains(t, r, "Mutation")
+		assert.NotContains(t, r, "DropGuard")
+	}
+}
