@@ -56,3 +56,16 @@ func TestCheckpointsOfSeveralModels(t *testing.T) {
 	assert.Empty(t, one.Checkpoint+one.Resume)
 	require.NoError(t, none.checkResume([]string{"a", "b"}))
 }
+
+// TestCheckpointsNeedBreadthFirst: a search that takes no checkpoints refuses to be
+// asked for them, rather than begin anew and say nothing.
+func TestCheckpointsNeedBreadthFirst(t *testing.T) {
+	for _, search := range [][]string{{"-order", "dfs"}, {"-counterexamples", "2"}} {
+		for _, flag := range []string{"-checkpoint", "-resume"} {
+			code, out, errs := quorate(append([]string{"check", "-model", "lease", flag, t.TempDir()}, search...)...)
+			assert.Equal(t, exitUsage, code, "%v %s", search, flag)
+			assert.Empty(t, out)
+			assert.Contains(t, errs, "in memory")
+		}
+	}
+}
