@@ -212,6 +212,7 @@ func TestFetchBelowLogStart(t *testing.T) {
 		{10, 11, 4, false, NoEpochEnd},
 		{10, 13, 4, false, EpochEnd{4, 12}},
 		{0, 0, 0, true, NoEpochEnd}, // who has nothing gets the snapshot
+		{0, 0, 3, true, NoEpochEnd}, // whatever epoch it says
 		{0, 3, 1, true, NoEpochEnd}, // epoch below that of the snapshot
 		{0, 5, 3, false, NoEpochEnd},
 		{0, 10, 3, false, NoEpochEnd},
