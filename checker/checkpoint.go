@@ -101,12 +101,19 @@ func (id identity) differs(of identity) string {
 	if reflect.DeepEqual(id, of) {
 		return ""
 	}
+	if id.Spec != of.Spec {
+		return fmt.Sprintf("spec is %s there and %s here", of.Spec, id.Spec)
+	}
 	a, b := reflect.ValueOf(id), reflect.ValueOf(of)
 	var list []string
 	for i := range a.NumField() {
 		x, y := a.Field(i).Interface(), b.Field(i).Interface()
-		if !reflect.DeepEqual(x, y) {
-			list = append(list, fmt.Sprintf("%s is %v there and %v here", strings.ToLower(a.Type().Field(i).Name), y, x))
+		switch name := a.Type().Field(i).Name; {
+		case reflect.DeepEqual(x, y):
+		case name == "Digest":
+			list = append(list, "actions, properties or limits are others")
+		default:
+			list = append(list, fmt.Sprintf("%s is %v there and %v here", strings.ToLower(name), y, x))
 		}
 	}
 	return strings.Join(list, ", ")
@@ -453,6 +460,9 @@ func (m *manifest) write(root string) error {
 func readManifest(root string) (*manifest, error) {
 	path := filepath.Join(root, manifestName)
 	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no checkpoint in %s: %w", root, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func TestResumeRefusesAnotherSearch(t *testing.T) {
 			return err
 		},
 		"spec is grid there and loops here": func() error { _, err := Run(&loops{size: 10}, Options{Resume: dir}); return err },
-		"digest is": func() error {
+		"actions, properties or limits are others": func() error {
 			_, err := Run(&grid{side: 100, properties: []Property{{Name: "More"}}}, Options{Resume: dir})
 			return err
 		},

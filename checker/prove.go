@@ -140,16 +140,14 @@ func (r *ProofResult) Step(name string) *ProofStep {
 	return nil
 }
 
-// ExitCode is 0 if every step holds and none is vacuous, 1 if one fails, 3 if the run
-// was stopped, and 2 for a proof that says nothing.
+// ExitCode is 0 if every step holds and none is vacuous, 1 if one fails, and 3 if the
+// run was stopped, or drew too little to say anything.
 func (r *ProofResult) ExitCode() int {
 	switch {
 	case len(r.Failed()) > 0:
 		return 1
-	case r.Stopped:
+	case r.Stopped, len(r.Vacuous) > 0:
 		return 3
-	case len(r.Vacuous) > 0:
-		return 2
 	}
 	return 0
 }

@@ -122,7 +122,7 @@ func TestProveIsNotVacuous(t *testing.T) {
 	p.Branches = []string{"AtLeastFour"}
 	r := prove(t, p, checker.ProveOptions{})
 	assert.Equal(t, []string{"Never never fired"}, r.Vacuous)
-	assert.Equal(t, 2, r.ExitCode())
+	assert.Equal(t, 3, r.ExitCode())
 	assert.NotZero(t, r.Branches[0].Count)
 	p.Actions[2], p.Branches = "", []string{"", "Elsewhere"}
 	r = prove(t, p, checker.ProveOptions{})

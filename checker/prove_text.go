@@ -19,7 +19,7 @@ func (r *ProofResult) WriteText(w io.Writer) error {
 	case r.Stopped:
 		verdict = "stopped before the end"
 	case len(r.Vacuous) > 0:
-		verdict = "says nothing: " + strings.Join(r.Vacuous, "; ")
+		verdict = "says nothing: " + strings.Join(r.Vacuous, "; ") + " (more samples may: -samples)"
 	}
 	p.line("%s: %s", r.Proof, verdict)
 	p.line("  (%s)", r.Doc)

@@ -170,7 +170,10 @@ func (p *printer) counts(r *Result) {
 	} else {
 		p.line("  %s distinct states, %s steps, depth %d, widest level %s", thousands(r.Distinct), thousands(r.Generated), r.Depth, thousands(r.Widest))
 	}
-	if r.Symmetry > 0 {
+	switch {
+	case r.Symmetry == 1:
+		p.line("  symmetry gains nothing here: no process can take the place of another")
+	case r.Symmetry > 1:
 		p.line("  up to symmetry, %s renamings: they stand for %s states", thousands(uint64(r.Symmetry)), thousands(r.Unreduced))
 	}
 	if r.Projected > 0 {

@@ -76,7 +76,13 @@ func unknown(kind, name string, known []string) error {
 	nearest := slices.MinFunc(known, func(a, b string) int {
 		return distance(name, a) - distance(name, b)
 	})
-	return fmt.Errorf("unknown %s %q, did you mean %q? Known: %s", kind, name, nearest, strings.Join(known, ", "))
+	hint := ""
+	if distance(name, nearest) <= max(2, len(name)/3) {
+		hint = fmt.Sprintf(", did you mean %q?", nearest)
+	} else {
+		hint = "."
+	}
+	return fmt.Errorf("unknown %s %q%s Known: %s", kind, name, hint, strings.Join(known, ", "))
 }
 
 // distance is the number of letters to insert, delete or replace to make b of a.

@@ -20,7 +20,7 @@ func TestProve(t *testing.T) {
 		{"prove log-matching -drop-guard HandleFetchRequest.ServesFetch -step RecordsGrounded -samples 5000", exitViolated, "counterexample to RecordsGrounded"},
 		{"prove -mutate vote-before-leader -step CandidateStands", exitViolated, "log-matching: fails: CandidateStands"},
 		{"prove -without EndIsKept -samples 20000", exitHolds, "without EndIsKept of commit-safety, ExposedIsChosen does not hold"},
-		{"prove commit-safety -samples 1", exitUsage, "commit-safety: says nothing: "},
+		{"prove commit-safety -samples 1", exitLimit, "commit-safety: says nothing: "},
 		{"prove -list", exitHolds, "leader-completeness: "},
 		{"prove -step ExposedIsChosn", exitUsage, `did you mean "ExposedIsChosen"`},
 		{"prove election-safety -step ExposedIsChosen", exitUsage, "unknown step"},
