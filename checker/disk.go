@@ -38,10 +38,10 @@ func unscramble(key uint64) uint64 {
 // there are put aside.
 func (w *worker[S]) insertSpilling(n int) (fresh uint64) {
 	k, t, d := w.sink, w.run.seen, w.run.disk
-	if w.suspects.full() {
+	for t.enter(w.seen, k.fps[:n]); w.suspects.full(); t.enter(w.seen, k.fps[:n]) {
+		t.leave(w.seen, 0) // who settles takes all handles, this one too
 		w.settleNow()
 	}
-	t.enter(w.seen, k.fps[:n])
 	old := d.old
 	if old != nil {
 		for _, fp := range k.fps[:n] {
