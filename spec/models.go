@@ -154,10 +154,6 @@ var Models = []Model{
 		Voters: 3, Epochs: 5, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(aOrC, aOrC, aOrC, aOrC, aOrC), Deep: true,
 	},
 	{
-		Name: "six-epochs", Why: "A stands first, then A or C in five more epochs: a thousand million states",
-		Voters: 3, Epochs: 6, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, aOrC, aOrC, aOrC, aOrC, aOrC), Deep: true,
-	},
-	{
 		Name: "three-in-flight", Why: "three messages in flight",
 		Voters: 3, Epochs: 2, InFlight: 3, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, aOrC),
 	},
