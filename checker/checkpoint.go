@@ -332,10 +332,8 @@ func merged(a, b iter.Seq[uint64]) iter.Seq[uint64] {
 func (s *search[S]) saveLevel(w *bufio.Writer) error {
 	var buffer []byte
 	for _, c := range s.level {
-		data := c.data
-		if s.archive != nil {
-			data = nil // place says where it is
-		} else {
+		var data []byte // of an exact search: none, place says where it is
+		if s.archive == nil {
 			var err error
 			if data, err = c.load(buffer); err != nil {
 				return err

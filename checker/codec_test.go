@@ -51,7 +51,7 @@ func comeBack[S comparable](t *testing.T) {
 	for n := range 100 { // what is cut off is seen
 		got = *new(S)
 		short, rest := data[:n:n], data[:n:n]
-		for rest != nil && len(rest) > 0 {
+		for len(rest) > 0 {
 			rest = c.unpack(rest, &got)
 		}
 		if rest != nil {

@@ -338,13 +338,6 @@ func (m *automaton) accepts(q uint32) bool {
 	return slices.ContainsFunc(m.states[q], func(set uint64) bool { return set&m.strong == 0 })
 }
 
-// size is how many states the automaton has so far.
-func (m *automaton) size() int {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return len(m.states)
-}
-
 // waits tells what a behaviour that ends in q still needs, in the way that needs
 // least.
 func (m *automaton) waits(q uint32) []string {

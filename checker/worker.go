@@ -41,7 +41,6 @@ type worker[S any] struct {
 	in, out  *spillFile  // chunks of this level and of the next; nil: all in memory
 	suspects suspects[S] // used if there is a disk
 	shelf    shelf       // filled if the search is exact
-	from     uint64      // place of the first state of cur, if so
 
 	projector    Projector[S]
 	projectedFPs [ringSize]uint64

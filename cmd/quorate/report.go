@@ -159,11 +159,9 @@ func writeJUnit(w io.Writer, runs []*runReport) error {
 func (r *runReport) junit() (junitSuite, error) {
 	class := r.Module + "." + r.title()
 	s := junitSuite{Name: r.title(), Time: fmt.Sprintf("%.3f", r.Seconds)}
-	for _, p := range []junitProperty{
+	s.Properties = []junitProperty{
 		{"distinct", fmt.Sprint(r.Distinct)}, {"generated", fmt.Sprint(r.Generated)}, {"depth", fmt.Sprint(r.Depth)},
 		{"workers", fmt.Sprint(r.Workers)}, {"expected omissions", fmt.Sprintf("%.2g", r.Omission)},
-	} {
-		s.Properties = append(s.Properties, p)
 	}
 	run := junitCase{Class: class, Name: "run", Time: s.Time}
 	switch {
