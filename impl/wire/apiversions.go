@@ -16,7 +16,7 @@ func (c *Codec) AppendApiVersions(dst []byte, h Header, code core.ErrorCode) []b
 	}
 	r := kmsg.NewApiVersionsResponse()
 	r.Version, r.ErrorCode = version, int16(code)
-	for _, api := range served {
+	for _, api := range c.listed() {
 		v := c.Supported(api)
 		r.ApiKeys = append(r.ApiKeys, kmsg.ApiVersionsResponseApiKey{ApiKey: int16(api), MinVersion: v.Min, MaxVersion: v.Max})
 	}

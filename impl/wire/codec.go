@@ -48,6 +48,9 @@ type Codec struct {
 	// Endpoints are where replicas can be reached. Those of the leader are named in
 	// responses.
 	Endpoints map[core.ReplicaID]Endpoint
+	// Extra are APIs that somebody else answers, beside those of the quorum, which they
+	// cannot replace: see Request.Body.
+	Extra map[API]Versions
 	// Listener is the name of the listener of the quorum (controller.listener.names);
 	// it must be the same at all replicas. Empty: CONTROLLER.
 	Listener string
@@ -81,7 +84,7 @@ func (c *Codec) Supported(api API) Versions {
 	case DescribeCluster:
 		return Versions{0, 1, true}
 	}
-	return Versions{}
+	return c.Extra[api]
 }
 
 // served are the APIs in the order in which they are listed.

@@ -24,7 +24,8 @@ func (h Header) flexible() bool {
 	case BeginQuorumEpoch, EndQuorumEpoch:
 		return h.Version >= 1
 	}
-	return false // not served
+	r := requestOf(h) // somebody else may serve it
+	return r != nil && r.IsFlexible()
 }
 
 // appendRequestHeader writes header version 1, or 2 where the version is flexible.

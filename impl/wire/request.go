@@ -12,9 +12,12 @@ type Request struct {
 	Header
 	// Message is for the core. Kind is 0 if the request is to be answered without it:
 	// by AppendRefusal with Refused, or, if that is None, by AppendApiVersions,
-	// AppendDescribeQuorum or AppendDescribeCluster.
+	// AppendDescribeQuorum, AppendDescribeCluster, or AppendBody if there is a Body.
 	Message core.Message
 	Refused core.ErrorCode
+
+	// Body is the request if somebody else answers it.
+	Body kmsg.Request
 
 	quorum  *kmsg.DescribeQuorumRequest
 	cluster *kmsg.DescribeClusterRequest
@@ -129,6 +132,9 @@ func (c *Codec) ReadRequest(frame []byte, req *Request) error {
 		return malformed("API %d version %d is not served", h.API, h.Version)
 	}
 	m := core.Message{Kind: kindOf(h.API), To: core.NoKey}
+	if c.aside(h.API) {
+		return bodyError(h, readAside(body, req))
+	}
 	switch h.API {
 	case DescribeQuorum, DescribeCluster:
 		return bodyError(h, c.readDescribe(body, req))

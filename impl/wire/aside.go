@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Requests of clients that somebody else answers: see [Codec.Extra]. Their bodies are
+// those of kmsg.
+
+// requestOf is an empty request of a version, nil if kmsg does not know the API.
+func requestOf(h Header) kmsg.Request {
+	r := kmsg.RequestForKey(int16(h.API))
+	if r != nil {
+		r.SetVersion(h.Version)
+	}
+	return r
+}
+
+// readAside reads the body of a request that somebody else answers.
+func readAside(body []byte, req *Request) error {
+	r := requestOf(req.Header)
+	if r == nil {
+		return malformed("no such API")
+	}
+	req.Body = r
+	return r.ReadFrom(body)
+}
+
+// AppendBody appends the frame of the response to a request with a Body.
+func (c *Codec) AppendBody(dst []byte, h Header, r kmsg.Response) []byte {
+	r.SetVersion(h.Version)
+	dst, start := beginFrame(dst)
+	dst = appendResponseHeader(dst, h)
+	return endFrame(r.AppendTo(dst), start)
+}
+
+// listed are all APIs that are served, in the order in which they are listed.
+func (c *Codec) listed() []API {
+	all := slices.Clone(served[:])
+	for _, api := range slices.Sorted(maps.Keys(c.Extra)) {
+		if c.aside(api) {
+			all = append(all, api)
+		}
+	}
+	return all
+}
+
+// aside says whether somebody else answers the requests of an API.
+func (c *Codec) aside(api API) bool {
+	_, extra := c.Extra[api]
+	return extra && !slices.Contains(served[:], api)
+}
