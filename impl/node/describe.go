@@ -9,6 +9,14 @@ import (
 
 // answerAside answers a request that is not for the core.
 func (n *Node) answerAside(dst []byte, req *wire.Request) []byte {
+	switch {
+	case req.Refused != core.None:
+		return n.codec.AppendRefusal(dst, req, req.Refused)
+	case req.Invalid:
+		s := n.State()
+		m := req.Answer(s.Epoch, s.Leader)
+		return n.codec.AppendResponse(dst, req.Header, &m)
+	}
 	switch req.API {
 	case wire.DescribeQuorum:
 		return n.codec.AppendDescribeQuorum(dst, req, n.describe())

@@ -119,13 +119,9 @@ func (c *inConn) read() (known bool) {
 		case <-c.done:
 			return known
 		}
-		if req.Message.Kind == 0 {
+		if req.Message.Kind == 0 || req.Invalid {
 			f := frames.Get().(*frame)
-			if req.Refused != core.None {
-				f.b = c.n.codec.AppendRefusal(f.b[:0], req.Header, req.Refused)
-			} else {
-				f.b = c.n.answerAside(f.b[:0], req)
-			}
+			f.b = c.n.answerAside(f.b[:0], req)
 			c.out <- f
 			continue
 		}

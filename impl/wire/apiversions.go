@@ -1,32 +1,69 @@
 package wire
 
 import (
+	"regexp"
+
 	"github.com/quorate/quorate/impl/core"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// AppendApiVersions appends the frame of an ApiVersions response: what is served,
-// and kraft.version 0 to 1 as a supported feature, which Kafka's leader reads
-// before it adds a voter. The answer to a version that is not known is of version
-// 0, with UnsupportedVersion (KIP-511).
-func (c *Codec) AppendApiVersions(dst []byte, h Header, code core.ErrorCode) []byte {
-	version := h.Version
-	if code == core.UnsupportedVersion {
-		version = 0
+// softwareName is what the names and versions of client software must be (KIP-511).
+var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
+
+// readApiVersionsRequest refuses clients that name their software badly.
+func readApiVersionsRequest(body []byte, version int16) (core.ErrorCode, error) {
+	r := kmsg.NewApiVersionsRequest()
+	r.Version = version
+	if err := r.ReadFrom(body); err != nil {
+		return 0, err
 	}
+	if version >= 3 && (!softwareName.MatchString(r.ClientSoftwareName) || !softwareName.MatchString(r.ClientSoftwareVersion)) {
+		return core.InvalidRequest, nil
+	}
+	return core.None, nil
+}
+
+// AppendApiVersions appends the frame of an ApiVersions response: what is served, by
+// which versions, and the features. A version of ApiVersions that is not served is
+// answered in version 0 with UnsupportedVersion and the versions of it that are
+// (KIP-511), and a request that is refused otherwise with nothing but the error.
+func (c *Codec) AppendApiVersions(dst []byte, h Header, code core.ErrorCode) []byte {
 	r := kmsg.NewApiVersionsResponse()
-	r.Version, r.ErrorCode = version, int16(code)
-	for _, api := range c.listed() {
+	r.Version, r.ErrorCode = h.Version, int16(code)
+	apis := []API(nil)
+	switch code {
+	case core.None:
+		apis = c.listed()
+		c.features(&r)
+	case core.UnsupportedVersion:
+		r.Version, apis = 0, []API{ApiVersions}
+	}
+	for _, api := range apis {
 		v := c.Supported(api)
 		r.ApiKeys = append(r.ApiKeys, kmsg.ApiVersionsResponseApiKey{ApiKey: int16(api), MinVersion: v.Min, MaxVersion: v.Max})
-	}
-	// Before version 4 a minimum of 0 was not allowed in supported features.
-	if version >= 4 {
-		r.SupportedFeatures = []kmsg.ApiVersionsResponseSupportedFeature{{Name: "kraft.version", MinVersion: 0, MaxVersion: 1}}
 	}
 	dst, start := beginFrame(dst)
 	dst = appendResponseHeader(dst, h)
 	return endFrame(r.AppendTo(dst), start)
+}
+
+// features fills in what a response of version 3 or later says of features.
+func (c *Codec) features(r *kmsg.ApiVersionsResponse) {
+	if r.Version < 3 {
+		return
+	}
+	for _, f := range append([]Feature{kraftVersion}, c.Features...) {
+		// Before version 4 a minimum of 0 was not allowed (KAFKA-17011).
+		if f.Min > 0 || r.Version >= 4 {
+			r.SupportedFeatures = append(r.SupportedFeatures, kmsg.ApiVersionsResponseSupportedFeature{Name: f.Name, MinVersion: f.Min, MaxVersion: f.Max})
+		}
+		if f.Finalized > 0 {
+			r.FinalizedFeaturesEpoch = 0
+			r.FinalizedFeatures = append(r.FinalizedFeatures, kmsg.ApiVersionsResponseFinalizedFeature{
+				Name: f.Name, MinVersionLevel: f.Finalized, MaxVersionLevel: f.Finalized,
+			})
+		}
+	}
 }
 
 // AppendApiVersionsRequest appends the frame of an ApiVersions request, the first on
@@ -61,7 +98,7 @@ func (c *Codec) ReadApiVersions(frame []byte, h Header) (Negotiated, core.ErrorC
 	if r.ErrorCode != 0 {
 		return nil, core.ErrorCode(r.ErrorCode), nil
 	}
-	n := make(Negotiated, len(served))
+	n := make(Negotiated, len(r.ApiKeys))
 	for _, k := range r.ApiKeys {
 		ours := c.Supported(API(k.ApiKey))
 		v := min(ours.Max, k.MaxVersion)

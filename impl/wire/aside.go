@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -19,7 +18,7 @@ func requestOf(h Header) kmsg.Request {
 	return r
 }
 
-// readAside reads the body of a request that somebody else answers.
+// readAside reads the body of a request that is not for the core.
 func readAside(body []byte, req *Request) error {
 	r := requestOf(req.Header)
 	if r == nil {
@@ -37,14 +36,15 @@ func (c *Codec) AppendBody(dst []byte, h Header, r kmsg.Response) []byte {
 	return endFrame(r.AppendTo(dst), start)
 }
 
-// listed are all APIs that are served, in the order in which they are listed.
+// listed are all APIs that are served, ascending.
 func (c *Codec) listed() []API {
 	all := slices.Clone(served[:])
-	for _, api := range slices.Sorted(maps.Keys(c.Extra)) {
+	for api := range c.Extra {
 		if c.aside(api) {
 			all = append(all, api)
 		}
 	}
+	slices.Sort(all)
 	return all
 }
 

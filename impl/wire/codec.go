@@ -15,6 +15,7 @@ const (
 	Vote             API = 52
 	BeginQuorumEpoch API = 53
 	EndQuorumEpoch   API = 54
+	FetchSnapshot    API = 59
 )
 
 // InconsistentClusterID is answered here and never seen by the core.
@@ -54,7 +55,20 @@ type Codec struct {
 	// Listener is the name of the listener of the quorum (controller.listener.names);
 	// it must be the same at all replicas. Empty: CONTROLLER.
 	Listener string
+	// Features that are told of in ApiVersions, besides kraft.version.
+	Features []Feature
 }
+
+// Feature is a feature of a cluster, as UpdateFeatures knows them.
+type Feature struct {
+	Name string
+	// Min to Max are the levels that are supported; Finalized is the one in use, 0: none.
+	Min, Max, Finalized int16
+}
+
+// kraftVersion: the voter set is static. A leader of Kafka's asks for it before it adds a
+// voter, which has to know kraft.version 1.
+var kraftVersion = Feature{Name: "kraft.version"}
 
 // Versions is a range of versions of an API. The zero value is none.
 type Versions struct {
@@ -81,14 +95,14 @@ func (c *Codec) Supported(api API) Versions {
 		return Versions{1, 1, true}
 	case DescribeQuorum:
 		return Versions{0, 2, true}
-	case DescribeCluster:
+	case FetchSnapshot, DescribeCluster:
 		return Versions{0, 1, true}
 	}
 	return c.Extra[api]
 }
 
 // served are the APIs in the order in which they are listed.
-var served = [...]API{Fetch, ApiVersions, Vote, BeginQuorumEpoch, EndQuorumEpoch, DescribeQuorum, DescribeCluster}
+var served = [...]API{Fetch, ApiVersions, Vote, BeginQuorumEpoch, EndQuorumEpoch, DescribeQuorum, FetchSnapshot, DescribeCluster}
 
 func (v Versions) has(version int16) bool { return v.OK && version >= v.Min && version <= v.Max }
 
@@ -106,6 +120,8 @@ func apiOf(kind core.MessageKind) API {
 		return EndQuorumEpoch
 	case core.Fetch:
 		return Fetch
+	case core.FetchSnapshot:
+		return FetchSnapshot
 	}
 	return -1
 }
@@ -120,6 +136,8 @@ func kindOf(api API) core.MessageKind {
 		return core.EndQuorumEpoch
 	case Fetch:
 		return core.Fetch
+	case FetchSnapshot:
+		return core.FetchSnapshot
 	}
 	return 0
 }

@@ -40,20 +40,6 @@ type QuorumReplica struct {
 	LastFetch, LastCaughtUp int64
 }
 
-// readDescribe reads the requests of this file. The body is kept in req.
-func (c *Codec) readDescribe(body []byte, req *Request) error {
-	switch req.API {
-	case DescribeQuorum:
-		r := kmsg.NewPtrDescribeQuorumRequest()
-		r.Version, req.quorum = req.Version, r
-		return r.ReadFrom(body)
-	default:
-		r := kmsg.NewPtrDescribeClusterRequest()
-		r.Version, req.cluster = req.Version, r
-		return r.ReadFrom(body)
-	}
-}
-
 // AppendDescribeQuorum appends the frame of a DescribeQuorum response. A request for
 // anything but the one partition is answered with an error for each that it names. Where
 // voters can be reached is told with an error too, which Kafka does not: so whoever asks
@@ -61,7 +47,7 @@ func (c *Codec) readDescribe(body []byte, req *Request) error {
 func (c *Codec) AppendDescribeQuorum(dst []byte, req *Request, q *Quorum) []byte {
 	r := kmsg.NewDescribeQuorumResponse()
 	r.Version = req.Version
-	in := req.quorum.Topics
+	in := req.Body.(*kmsg.DescribeQuorumRequest).Topics
 	if len(in) != 1 || in[0].Topic != topicName || len(in[0].Partitions) != 1 || in[0].Partitions[0].Partition != 0 {
 		for _, t := range in {
 			out := kmsg.DescribeQuorumResponseTopic{Topic: t.Topic}
@@ -104,7 +90,7 @@ func (c *Codec) AppendDescribeCluster(dst []byte, req *Request, leader core.Repl
 	const controllers = 2
 	r := kmsg.NewDescribeClusterResponse()
 	r.Version, r.EndpointType, r.ControllerID = req.Version, controllers, -1
-	switch req.cluster.EndpointType {
+	switch req.Body.(*kmsg.DescribeClusterRequest).EndpointType {
 	case controllers:
 		r.ClusterID, r.ControllerID = c.ClusterID, int32(leader)
 		for _, id := range c.nodes() {

@@ -27,19 +27,32 @@ func (c *Codec) appendFetchResponse(dst []byte, version int16, m *core.Message) 
 	dst = binary.AppendUvarint(dst, uint64(len(m.Records))+1)
 	dst = append(dst, m.Records...)
 
-	diverging := m.Diverging.Epoch >= 0
+	tags := byte(1) // the leader
+	diverging, snapshot := m.Diverging.Epoch >= 0, m.SnapshotID != core.NoSnapshot
 	if diverging {
-		dst = append(dst, 2, 0, 13) // two tagged fields; tag 0 of 13 bytes
+		tags++
+	}
+	if snapshot {
+		tags++
+	}
+	dst = append(dst, tags)
+	if diverging {
+		dst = append(dst, 0, 13) // tag 0 of 13 bytes
 		dst = be.AppendUint32(dst, uint32(m.Diverging.Epoch))
 		dst = be.AppendUint64(dst, uint64(m.Diverging.End))
 		dst = append(dst, 0)
-	} else {
-		dst = append(dst, 1)
 	}
 	dst = append(dst, 1, 9) // current leader: tag 1 of 9 bytes
 	dst = be.AppendUint32(dst, uint32(m.Leader))
 	dst = be.AppendUint32(dst, uint32(m.Epoch))
-	dst = append(dst, 0, 0) // tagged fields of the leader, of the topic
+	dst = append(dst, 0)
+	if snapshot {
+		dst = append(dst, 2, 13) // tag 2 of 13 bytes
+		dst = be.AppendUint64(dst, uint64(m.SnapshotID.End))
+		dst = be.AppendUint32(dst, uint32(m.SnapshotID.Epoch))
+		dst = append(dst, 0)
+	}
+	dst = append(dst, 0) // tagged fields of the topic
 
 	e, ok := c.namedLeader(m)
 	if !ok || version < 17 {

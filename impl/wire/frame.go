@@ -9,8 +9,14 @@ import (
 
 // Limits of the frames that a replica accepts, in bytes.
 const (
-	// MaxRequest bounds requests: the largest has a few hundred bytes.
+	// MaxRequest bounds requests of any kind, and responses but those that follow.
 	MaxRequest = 1 << 20
+	// MaxMessage bounds the requests of replicas: they have a few hundred bytes, and a
+	// client id of at most 32 KiB. A body may become a hundred times as large in memory.
+	MaxMessage = 64 << 10
+	// MaxRecords is what is given to a Fetch that asks for more, if one batch is not more
+	// (KafkaRaftClient.MAX_FETCH_SIZE_BYTES).
+	MaxRecords = 8 << 20
 	// MaxResponse bounds responses: a Fetch response has at most the bytes asked
 	// for, or one batch.
 	MaxResponse = 32 << 20

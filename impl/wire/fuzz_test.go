@@ -40,14 +40,19 @@ func FuzzRequest(f *testing.F) {
 		if c.ReadRequest(b, &req) != nil {
 			return
 		}
-		if req.Message.Kind == 0 {
-			if len(c.AppendRefusal(nil, req.Header, req.Refused)) < 8 {
+		if req.Message.Kind == 0 || req.Invalid {
+			code := req.Refused
+			if req.Invalid {
+				m := req.Answer(3, 1)
+				code = m.Error
+				if len(c.AppendResponse(nil, req.Header, &m)) < 8 {
+					t.Fatal("no answer")
+				}
+			}
+			if len(c.AppendRefusal(nil, &req, code)) < 8 {
 				t.Fatal("no answer")
 			}
 			return
-		}
-		if meaningless(&req.Message) {
-			t.Fatalf("accepted %+v", req.Message)
 		}
 		frame, code := c.AppendRequest(nil, req.Header, &req.Message)
 		if code != core.None {
@@ -71,7 +76,7 @@ func fuzzResponse(f *testing.F, api API) {
 			for version := v.Min; version <= v.Max; version++ {
 				h := Header{API: api, Version: version}
 				f.Add(c.AppendResponse(nil, h, &m)[4:], version)
-				f.Add(c.AppendRefusal(nil, h, core.InvalidRequest)[4:], version)
+				f.Add(c.AppendRefusal(nil, &Request{Header: h}, core.InvalidRequest)[4:], version)
 			}
 		}
 	}
@@ -93,7 +98,7 @@ func fuzzResponse(f *testing.F, api API) {
 			t.Fatal(err)
 		}
 		if again.Epoch != m.Epoch || again.Leader != m.Leader || again.HighWatermark != m.HighWatermark ||
-			again.Diverging != m.Diverging || !bytes.Equal(again.Records, m.Records) || again.Granted != m.Granted {
+			again.Diverging != m.Diverging || !bytes.Equal(again.Records, m.Records) || !bytes.Equal(again.Chunk, m.Chunk) || again.SnapshotID != m.SnapshotID || again.Granted != m.Granted {
 			t.Fatalf("%+v became %+v", m, again)
 		}
 	})
@@ -103,6 +108,7 @@ func FuzzVoteResponse(f *testing.F)             { fuzzResponse(f, Vote) }
 func FuzzBeginQuorumEpochResponse(f *testing.F) { fuzzResponse(f, BeginQuorumEpoch) }
 func FuzzEndQuorumEpochResponse(f *testing.F)   { fuzzResponse(f, EndQuorumEpoch) }
 func FuzzFetchResponse(f *testing.F)            { fuzzResponse(f, Fetch) }
+func FuzzFetchSnapshotResponse(f *testing.F)    { fuzzResponse(f, FetchSnapshot) }
 
 func FuzzApiVersionsResponse(f *testing.F) {
 	c := testCodec()

@@ -10,17 +10,20 @@ import (
 // Request is a request as it was read.
 type Request struct {
 	Header
-	// Message is for the core. Kind is 0 if the request is to be answered without it:
-	// by AppendRefusal with Refused, or, if that is None, by AppendApiVersions,
-	// AppendDescribeQuorum, AppendDescribeCluster, or AppendBody if there is a Body.
-	Message core.Message
+	// Refused is the error of a request that is answered by AppendRefusal: what other
+	// fields say means nothing then.
 	Refused core.ErrorCode
-
-	// Body is the request if somebody else answers it.
+	// Message is for the core; Kind is 0 if the request is another. If Invalid it is not
+	// for the core either: it says what no replica can mean, and Answer is the response.
+	Message core.Message
+	Invalid bool
+	// Body is the request if it is not for the core, nor ApiVersions: by AppendDescribeQuorum,
+	// AppendDescribeCluster, or, if somebody else answers it, AppendBody.
 	Body kmsg.Request
 
-	quorum  *kmsg.DescribeQuorumRequest
-	cluster *kmsg.DescribeClusterRequest
+	// What a FetchSnapshot request named that is not there.
+	topic     string
+	partition int32
 }
 
 // AppendRequest appends the frame of a request. The version in the header must be
@@ -42,6 +45,8 @@ func (c *Codec) AppendRequest(dst []byte, h Header, m *core.Message) ([]byte, co
 		dst = c.appendEndRequest(dst, h.Version, m)
 	case core.Fetch:
 		dst = c.appendFetchRequest(dst, h.Version, m)
+	case core.FetchSnapshot:
+		dst = c.appendFetchSnapshotRequest(dst, h.Version, m)
 	}
 	return endFrame(dst, start), core.None
 }
@@ -124,20 +129,20 @@ func (c *Codec) ReadRequest(frame []byte, req *Request) error {
 			req.Refused = core.UnsupportedVersion
 			return nil
 		}
-		r := kmsg.NewApiVersionsRequest()
-		r.Version = h.Version
-		return bodyError(h, r.ReadFrom(body))
+		req.Refused, err = readApiVersionsRequest(body, h.Version)
+		return bodyError(h, err)
 	}
 	if !supported.has(h.Version) {
 		return malformed("API %d version %d is not served", h.API, h.Version)
 	}
 	m := core.Message{Kind: kindOf(h.API), To: core.NoKey}
-	if c.aside(h.API) {
+	if m.Kind == 0 {
 		return bodyError(h, readAside(body, req))
 	}
+	if len(frame) > MaxMessage {
+		return malformed("request of API %d has %d bytes, at most %d are allowed", h.API, len(frame), MaxMessage)
+	}
 	switch h.API {
-	case DescribeQuorum, DescribeCluster:
-		return bodyError(h, c.readDescribe(body, req))
 	case Vote:
 		req.Refused, err = c.readVoteRequest(body, h.Version, &m)
 	case BeginQuorumEpoch:
@@ -146,15 +151,14 @@ func (c *Codec) ReadRequest(frame []byte, req *Request) error {
 		req.Refused, err = c.readEndRequest(body, h.Version, &m)
 	case Fetch:
 		req.Refused, err = c.readFetchRequest(body, h.Version, &m)
+	case FetchSnapshot:
+		req.Refused, err = c.readFetchSnapshotRequest(body, h.Version, req, &m)
 	}
 	if err != nil {
 		return bodyError(h, err)
 	}
-	if req.Refused == core.None && meaningless(&m) {
-		req.Refused = core.InvalidRequest
-	}
 	if req.Refused == core.None {
-		req.Message = m
+		req.Message, req.Invalid = m, invalid(&m)
 	}
 	return nil
 }
@@ -164,12 +168,6 @@ func bodyError(h Header, err error) error {
 		return nil
 	}
 	return malformed("body of API %d version %d: %v", h.API, h.Version, err)
-}
-
-// meaningless finds values that no replica can mean.
-func meaningless(m *core.Message) bool {
-	return m.Epoch < 0 || m.Epoch > core.MaxEpoch || m.Offset < 0 || m.LastEpoch < 0 || m.MaxWait < 0 || m.HighWatermark < core.UnknownOffset ||
-		m.Kind != core.Fetch && m.From.ID < 0
 }
 
 func (c *Codec) readVoteRequest(body []byte, version int16, m *core.Message) (core.ErrorCode, error) {
@@ -255,10 +253,10 @@ func (c *Codec) readFetchRequest(body []byte, version int16, m *core.Message) (c
 	}
 	m.From = replicaKey(id, p.ReplicaDirectoryID)
 	m.Epoch, m.Offset, m.LastEpoch = core.Epoch(p.CurrentLeaderEpoch), core.Offset(p.FetchOffset), core.Epoch(p.LastFetchedEpoch)
-	m.HighWatermark = core.Offset(p.HighWatermark) // the default is NoHighWatermark
+	m.HighWatermark = max(core.Offset(p.HighWatermark), core.UnknownOffset) // the default is NoHighWatermark
 	if version < 18 {
 		m.HighWatermark = core.NoHighWatermark
 	}
-	m.MaxWait, m.MaxBytes = core.Ticks(r.MaxWaitMillis), max(r.MaxBytes, 0)
+	m.MaxWait, m.MaxBytes = core.Ticks(r.MaxWaitMillis), min(max(r.MaxBytes, 0), MaxRecords)
 	return core.None, nil
 }

@@ -18,35 +18,8 @@ func (c *Codec) AppendResponse(dst []byte, h Header, m *core.Message) []byte {
 		dst = c.appendEndResponse(dst, h.Version, m)
 	case Fetch:
 		dst = c.appendFetchResponse(dst, h.Version, m)
-	}
-	return endFrame(dst, start)
-}
-
-// AppendRefusal appends the frame of a response that has nothing but a top-level
-// error.
-func (c *Codec) AppendRefusal(dst []byte, h Header, code core.ErrorCode) []byte {
-	if h.API == ApiVersions {
-		return c.AppendApiVersions(dst, h, code)
-	}
-	dst, start := beginFrame(dst)
-	dst = appendResponseHeader(dst, h)
-	switch h.API {
-	case Vote:
-		r := kmsg.NewVoteResponse()
-		r.Version, r.ErrorCode = h.Version, int16(code)
-		dst = r.AppendTo(dst)
-	case BeginQuorumEpoch:
-		r := kmsg.NewBeginQuorumEpochResponse()
-		r.Version, r.ErrorCode = h.Version, int16(code)
-		dst = r.AppendTo(dst)
-	case EndQuorumEpoch:
-		r := kmsg.NewEndQuorumEpochResponse()
-		r.Version, r.ErrorCode = h.Version, int16(code)
-		dst = r.AppendTo(dst)
-	case Fetch:
-		r := kmsg.NewFetchResponse()
-		r.Version, r.ErrorCode = h.Version, int16(code)
-		dst = r.AppendTo(dst)
+	case FetchSnapshot:
+		dst = c.appendFetchSnapshotResponse(dst, h.Version, m)
 	}
 	return endFrame(dst, start)
 }
@@ -118,7 +91,7 @@ func ExpectFor(h Header, m *core.Message) Expect {
 
 // Limit is the most bytes that the frame of the response may have.
 func (e Expect) Limit() int {
-	if e.API == Fetch {
+	if e.API == Fetch || e.API == FetchSnapshot {
 		return MaxResponse
 	}
 	return MaxRequest
@@ -144,6 +117,8 @@ func (c *Codec) ReadResponse(frame []byte, e Expect, m *core.Message) (core.Erro
 		code, err = readEndResponse(body, e.Version, m)
 	case Fetch:
 		code, err = readFetchResponse(body, e, m)
+	case FetchSnapshot:
+		code, err = readFetchSnapshotResponse(body, e.Version, m)
 	default:
 		err = malformed("response of API %d", e.API)
 	}
@@ -163,7 +138,7 @@ func (c *Codec) ReadResponse(frame []byte, e Expect, m *core.Message) (core.Erro
 
 var (
 	errPartitions = malformed("not exactly the one partition that was asked for")
-	errSnapshot   = malformed("the answer is a snapshot, which is not supported")
+	errSnapshot   = malformed("a snapshot that ends at 0, or records beside a snapshot")
 )
 
 func answer(m *core.Message, code int16, leader, epoch int32) {
@@ -236,8 +211,11 @@ func readFetchResponse(body []byte, e Expect, m *core.Message) (core.ErrorCode, 
 		return 0, errPartitions
 	}
 	p := &r.Topics[0].Partitions[0]
-	if p.SnapshotID.Epoch >= 0 || p.SnapshotID.EndOffset >= 0 {
-		return 0, errSnapshot
+	if p.SnapshotID.EndOffset >= 0 && p.SnapshotID.Epoch >= 0 { // as Kafka asks
+		m.SnapshotID = snapshotID(p.SnapshotID.EndOffset, p.SnapshotID.Epoch)
+		if m.SnapshotID == core.NoSnapshot || len(p.RecordBatches) > 0 {
+			return 0, errSnapshot
+		}
 	}
 	answer(m, p.ErrorCode, p.CurrentLeader.LeaderID, p.CurrentLeader.LeaderEpoch)
 	m.HighWatermark = core.Offset(p.HighWatermark)
