@@ -165,6 +165,7 @@ func (s *store[R, M, G]) list(process int, id uint32) listing {
 		to := transition{action: e.Instance.Action, args: e.Instance.Args, next: s.internProcess(process, &e.Next)}
 		after := s.persons.at(to.next)
 		to.delta = after.hash - before.hash
+		to.acting = after.outline[SightActing]
 		if after.outline[SightChecked] != before.outline[SightChecked] {
 			to.flags |= flagChecked
 		}

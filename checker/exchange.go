@@ -70,7 +70,11 @@ func (w *tupleWorker) step(out *Sink[Tuple], l *level, i int, e *transition, inn
 		l.reached |= p.reached
 	}
 	if e.flags&flagObserve != 0 {
-		ghost, violated := w.glance(&l.t, i, old)
+		var watched [MaxProcesses]uint32
+		for i := range w.processes {
+			watched[i] = w.persons.at(l.t[i]).outline[SightWatched]
+		}
+		ghost, violated := w.glance(&l.t, i, old, w.persons.at(old).outline[SightActing], e.acting, &watched)
 		l.violated |= violated
 		if before := l.t.ghost(); ghost != before {
 			l.sum += *w.ghostHash.at(ghost) - *w.ghostHash.at(before)

@@ -13,16 +13,14 @@ type glance struct {
 }
 
 // glance observes the step of process actor from old to t, whose ghosts are still
-// those of before.
-func (w *tupleWorker) glance(t *Tuple, actor int, old uint32) (ghost uint32, violated Props) {
-	var seen [MaxProcesses]uint32
-	for i := range w.processes {
-		seen[i] = w.persons.at(t[i]).outline[SightWatched]
-	}
-	seen[actor] = w.persons.at(t[actor]).outline[SightActing]
+// those of before. It is given the numbers of what there is to see: of the actor
+// before and after, and of all processes, that of the actor apart.
+func (w *tupleWorker) glance(t *Tuple, actor int, old, acted, acting uint32, watched *[MaxProcesses]uint32) (ghost uint32, violated Props) {
+	seen := *watched
+	seen[actor] = acting
 	key := [MaxProcesses/2 + 1]uint64{
 		// Ids have less than 24 bits.
-		uint64(t.ghost())<<32 | uint64(actor)<<24 | uint64(w.persons.at(old).outline[SightActing]),
+		uint64(t.ghost())<<32 | uint64(actor)<<24 | uint64(acted),
 		uint64(seen[0])<<32 | uint64(seen[1]),
 		uint64(seen[2])<<32 | uint64(seen[3]),
 		uint64(seen[4])<<32 | uint64(seen[5]),

@@ -9,6 +9,7 @@ import (
 type transition struct {
 	delta  uint64 // what it adds to the sum of hashes
 	next   uint32 // id of the process after it
+	acting uint32 // number of what SightActing shows of that one
 	out    [2]uint32
 	conn   [2]uint16 // of out
 	args   uint32

@@ -158,9 +158,10 @@ type tupleWorker struct {
 	clean   clean
 	glances glances
 	// of the state that is expanded
-	base   frame
-	now    [MaxProcesses]*person
-	flying [MaxMessages]*way
+	base    frame
+	now     [MaxProcesses]*person
+	watched [MaxProcesses]uint32 // numbers of what SightWatched shows of them
+	flying  [MaxMessages]*way
 
 	less  frame
 	paid  frame
@@ -178,7 +179,7 @@ func (w *tupleWorker) begin(t *Tuple) {
 	h := *w.ghostHash.at(t.ghost())
 	for i := range w.processes {
 		p := w.persons.at(t[i])
-		w.now[i] = p
+		w.now[i], w.watched[i] = p, p.outline[SightWatched]
 		h += p.hash
 	}
 	n := 0
@@ -291,7 +292,8 @@ func (w *tupleWorker) take(out *Sink[Tuple], f *frame, i int, e *transition, mes
 	}
 	sum, hint := f.sum+e.delta, e.hint(i)
 	if e.flags&flagObserve != 0 {
-		ghost, violated := w.glance(t, i, f.t[i])
+		// No other process has changed since begin.
+		ghost, violated := w.glance(t, i, f.t[i], w.now[i].outline[SightActing], e.acting, &w.watched)
 		p.violated |= violated
 		if before := t.ghost(); ghost != before {
 			sum += *w.ghostHash.at(ghost) - *w.ghostHash.at(before)
