@@ -8,9 +8,16 @@ import (
 	"sync/atomic"
 )
 
-// A table is filled to four fifths: fuller ones were measured slower, since an
-// absent key is then looked for over several cache lines.
-const fullTenths = 8
+// Shares of a table that may be used, in hundredths. A fuller one is slower, since
+// an absent key is then looked for over several cache lines; where memory is what is
+// short, to look on disk costs more than that.
+const (
+	fullShare    = 65
+	crowdedShare = 80
+)
+
+// room is how many of n slots may be used.
+func room(n, share int) int64 { return int64(n) / 100 * int64(share) }
 
 // larger is the size to grow to. Small tables grow fast; large ones by steps that
 // leave little unused, as each step costs a pass over memory in order and no more.
@@ -21,8 +28,10 @@ func (t *table) larger() int {
 		return 4 * n
 	case n < 1<<22:
 		return 2 * n
-	default:
+	case n < 1<<28:
 		return n / 2 * 3
+	default:
+		return n / 4 * 5
 	}
 }
 
@@ -38,15 +47,12 @@ func (t *table) growTo(n int) {
 	t.spreadOut(old)
 }
 
-// room is how many of n slots may be used.
-func room(n int) int64 { return int64(n) / 10 * fullTenths }
-
 func (t *table) extend(n int) {
 	slots, err := t.memory.extend(n)
 	if err != nil {
 		panic(&engineError{err})
 	}
-	t.limit.Add(room(n) - room(len(t.slots)))
+	t.limit.Add(room(n, fullShare) - room(len(t.slots), fullShare))
 	t.slots = slots
 }
 
@@ -75,13 +81,15 @@ func (t *table) spreadOut(old int) {
 	}
 	top := old // from here on every key is at its new place
 	for top > leastSlots/4 {
-		// The keys from least on have new places from top on.
-		least, remainder := bits.Div64(uint64(top), 0, uint64(n))
-		if remainder > 0 {
-			least++
-		}
-		from := home(least, old)
-		t.share(from, top, func(part []uint64) { put(moveUp(part, slots, least)) })
+		from := home(leastAt(top, n), old) // keys from there on have places from top on
+		t.share(from, top, func(first, end int) {
+			// The places that no key of another part has.
+			low, high := max(top, home(leastAt(first, old), n)), n
+			if end < old {
+				high = home(leastAt(end, old), n)
+			}
+			put(moveUp(slots, first, end, low, high))
+		})
 		top = from
 	}
 	for i, key := range slots[:top] {
@@ -95,19 +103,31 @@ func (t *table) spreadOut(old int) {
 	}
 }
 
-// moveUp moves the keys of part, which are at least least, to their places in
-// slots. It returns those that are less, and those that find no place before the
-// end.
-func moveUp(part, slots []uint64, least uint64) (rest []uint64) {
+// leastAt is the least key that has its home in slot i of n, or later.
+func leastAt(i, n int) uint64 {
+	least, remainder := bits.Div64(uint64(i), 0, uint64(n))
+	if remainder > 0 {
+		least++
+	}
+	return least
+}
+
+// moveUp moves the keys between first and end to their places, if these are between
+// low and high, where nobody else writes. It returns the keys that have no place
+// there.
+func moveUp(slots []uint64, first, end, low, high int) (rest []uint64) {
+	places := slots[:high]
 next:
-	for i, key := range part {
+	for i, key := range slots[first:end] {
 		if key == 0 {
 			continue
 		}
-		part[i] = 0
-		if key >= least {
-			for j := home(key, len(slots)); j < len(slots); j++ {
-				if atomic.LoadUint64(&slots[j]) == 0 && atomic.CompareAndSwapUint64(&slots[j], 0, key) {
+		slots[first+i] = 0
+		j := home(key, len(slots))
+		if j >= low {
+			for ; j < len(places); j++ {
+				if places[j] == 0 {
+					places[j] = key
 					continue next
 				}
 			}
@@ -117,8 +137,8 @@ next:
 	return rest
 }
 
-// share has helpers work on parts of the slots between from and to.
-func (t *table) share(from, to int, work func(part []uint64)) {
+// share has helpers work on parts of what is between from and to.
+func (t *table) share(from, to int, work func(first, end int)) {
 	var next atomic.Int64
 	next.Store(int64(from))
 	all := func() {
@@ -127,7 +147,7 @@ func (t *table) share(from, to int, work func(part []uint64)) {
 			if at >= to {
 				return
 			}
-			work(t.slots[at:min(at+growPart, to)])
+			work(at, min(at+growPart, to))
 		}
 	}
 	var wg sync.WaitGroup

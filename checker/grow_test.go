@@ -34,7 +34,7 @@ func TestTableGrowsInPlace(t *testing.T) {
 						table.handle()
 					}
 					var want []uint64
-					for i := range n / 10 * fullTenths {
+					for i := range n / 100 * crowdedShare {
 						if k := key(i); table.add(k) {
 							want = append(want, k)
 						}
