@@ -252,6 +252,7 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S
 			w.sink.tally, w.sink.aside = w.tally, true
 		}
 		w.seen = s.seen.handle()
+		w.seen.ahead = canPrefetch
 		if opt.Projected {
 			w.projector, _ = w.spec.(Projector[S])
 			w.seenToo = s.seenToo.handle()

@@ -1,6 +1,9 @@
 package checker
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // ringSize is how many successors are collected before the table is asked, so
 // that its cache misses overlap. 32 was measured best; 16 and 64 are close.
@@ -28,6 +31,7 @@ type Sink[S any] struct {
 	plain   bool         // collect wants no details
 	lost    bool         // an answer is lost within the step
 	detail  detail
+	near    []uint64 // slots to prefetch from: those of a little while ago will do
 	fired   [math.MaxUint8 + 1]uint64
 	within  [math.MaxUint8 + 1]uint64
 	fps     [ringSize]uint64
@@ -91,6 +95,9 @@ func (k *Sink[S]) commit(fp uint64, hint uint32, process int, i Instance, violat
 	}
 	if fp == 0 {
 		fp = 1
+	}
+	if len(k.near) > 0 {
+		prefetch(unsafe.Pointer(&k.near[home(scramble(fp), len(k.near))]))
 	}
 	n := k.n
 	k.fps[n] = fp

@@ -38,7 +38,9 @@ type handle struct {
 	mu     sync.Mutex
 	quota  int
 	worker int
-	_      [5]uint64 // keeps handles of different workers on different cache lines
+	slots  []uint64  // of the table when it was last entered
+	ahead  bool      // slots are prefetched before, one by one
+	_      [1]uint64 // keeps handles of different workers on different cache lines
 }
 
 const (
@@ -92,8 +94,11 @@ func (t *table) enter(h *handle, fps []uint64) {
 		h.mu.Lock()
 		h.quota += got
 	}
-	// Touch every slot first: the misses of a batch then overlap.
 	slots := t.slots
+	if h.slots = slots; h.ahead {
+		return
+	}
+	// Touch every slot first: the misses of a batch then overlap.
 	for _, fp := range fps {
 		atomic.LoadUint64(&slots[home(scramble(fp), len(slots))])
 	}

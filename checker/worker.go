@@ -154,6 +154,9 @@ func (w *worker[S]) drain() {
 	default:
 		fresh = w.run.seen.insert(w.seen, k.fps[:n])
 	}
+	if w.seen.ahead {
+		k.near = w.seen.slots
+	}
 	if w.projector != nil {
 		w.project(fresh)
 	}
