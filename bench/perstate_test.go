@@ -41,6 +41,7 @@ func BenchmarkBytesPerState(b *testing.B) {
 		opt  checker.Options
 	}{
 		{"fingerprints", checker.Options{}},
+		{"fingerprints-parents-on-disk", checker.Options{ParentsOnDisk: true}},
 		{"exact", checker.Options{Exact: true}},
 	}
 	for _, m := range models {
@@ -55,7 +56,7 @@ func BenchmarkBytesPerState(b *testing.B) {
 }
 
 func perState(b *testing.B, model func() checker.Runnable, opt checker.Options, workers int) {
-	opt.Workers = workers
+	opt.Workers, opt.Dir = workers, b.TempDir()
 	var most float64
 	var distinct, generated uint64
 	for b.Loop() {
