@@ -151,7 +151,7 @@ func BenchmarkNodes(b *testing.B) {
 			for range clients {
 				go func() {
 					for range todo {
-						if _, err := leader.Append(context.Background(), value); err != nil {
+						if _, _, err := leader.Propose(context.Background(), [][]byte{value}); err != nil {
 							failed <- err
 							return
 						}

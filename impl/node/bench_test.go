@@ -32,7 +32,7 @@ func BenchmarkCommits(b *testing.B) {
 			for range run.clients {
 				go func() {
 					for left.Add(-1) >= 0 {
-						if _, err := n.Append(context.Background(), value); err != nil {
+						if _, err := propose(context.Background(), n, value); err != nil {
 							done <- err
 							return
 						}
@@ -60,7 +60,7 @@ func BenchmarkReads(b *testing.B) {
 	b.ResetTimer()
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			if _, err := n.ReadIndex(context.Background()); err != nil {
+			if _, err := n.Read(context.Background()); err != nil {
 				b.Error(err)
 				return
 			}

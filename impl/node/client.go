@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/quorate/quorate/impl/core"
 )
@@ -12,23 +13,17 @@ const (
 	groupBytes   = 1 << 20
 )
 
-// Read is the answer to a linearizable read.
-type Read struct {
-	// End is the offset up to which the read saw everything.
-	End int64
-	// Last is the last value below End; its Offset is -1 if there is none.
-	Last Value
-}
-
-// clientOp is an append, or a read if it has no value.
+// clientOp is an append, or a read if it has no records.
 type clientOp struct {
-	value []byte
-	done  chan clientResult // room for one
+	records [][]byte
+	size    int
+	done    chan clientResult // room for one
+	taken   atomic.Bool       // by the loop, or back by who asked
 }
 
 type clientResult struct {
 	offset int64
-	last   Value
+	epoch  int32
 	err    error
 }
 
@@ -38,28 +33,47 @@ type finished struct {
 	result core.Result
 }
 
-// Append appends a value and returns its offset when it is committed. An error is an
-// [OpError], which says whether the value may yet be committed.
-func (n *Node) Append(ctx context.Context, value []byte) (int64, error) {
-	if len(value) == 0 {
-		// Kafka's reader takes a record without a value for a broken one.
-		return 0, &OpError{Code: core.InvalidRequest, Leader: core.NoReplica}
+// Propose appends records, all in one batch, and returns the offset of the first and the
+// epoch of the batch when they are committed and the state machine of this node has
+// applied them. Other nodes apply them too, sooner or later.
+//
+// An error is an [*OpError]. ErrNotLeader: its Leader is whom to ask instead, if known.
+// ErrBusy: too much is under way; to be tried again later. ErrTooLarge: never as one
+// batch. With all of these nothing has happened, nor will it, unless it is ErrUnknown
+// too: then the records may be committed, now or later, or never. So may those of a call
+// whose context ends while they are under way.
+//
+// While the node has as much to do as it can take, Propose waits for its turn, until the
+// context ends. The records must not be changed, even after an error.
+func (n *Node) Propose(ctx context.Context, records [][]byte) (offset int64, epoch int32, err error) {
+	op := &clientOp{records: records, done: make(chan clientResult, 1)}
+	for _, r := range records {
+		if len(r) == 0 {
+			// Kafka's reader takes a record without a value for a broken one.
+			return 0, 0, &OpError{Code: core.InvalidRequest, Leader: core.NoReplica}
+		}
+		op.size += len(r)
 	}
-	r := n.do(ctx, value)
+	if len(records) == 0 {
+		return 0, 0, &OpError{Code: core.InvalidRequest, Leader: core.NoReplica}
+	}
+	r := n.do(ctx, op)
+	return r.offset, r.epoch, r.err
+}
+
+// Read is a linearizable read: when it returns, the state machine of this node has
+// applied everything that was acknowledged before Read was called, and what is read from
+// it then is as new as any node has. It costs a round of messages, which reads at the
+// same time share, and no write. offset is the end of what was committed. Only a leader
+// can say that; errors are those of [Node.Propose], but never ErrUnknown.
+func (n *Node) Read(ctx context.Context) (offset int64, err error) {
+	r := n.do(ctx, &clientOp{done: make(chan clientResult, 1)})
 	return r.offset, r.err
 }
 
-// ReadIndex is a linearizable read: it sees every append that was acknowledged
-// before it began.
-func (n *Node) ReadIndex(ctx context.Context) (Read, error) {
-	r := n.do(ctx, nil)
-	return Read{End: r.offset, Last: r.last}, r.err
-}
-
-func (n *Node) do(ctx context.Context, value []byte) clientResult {
-	op := &clientOp{value: value, done: make(chan clientResult, 1)}
+func (n *Node) do(ctx context.Context, op *clientOp) clientResult {
 	failed := func(unknown bool, cause error) clientResult {
-		return clientResult{err: &OpError{Unknown: unknown && value != nil, Leader: core.NoReplica, Cause: cause}}
+		return clientResult{err: &OpError{Unknown: unknown && op.records != nil, Leader: core.NoReplica, Cause: cause}}
 	}
 	select {
 	case n.ops <- op:
@@ -72,13 +86,13 @@ func (n *Node) do(ctx context.Context, value []byte) clientResult {
 	case r := <-op.done:
 		return r
 	case <-ctx.Done():
-		return failed(true, ctx.Err())
+		return failed(!op.taken.CompareAndSwap(false, true), ctx.Err())
 	case <-n.done:
 		select {
 		case r := <-op.done:
 			return r
 		default:
-			return failed(true, ErrStopped)
+			return failed(!op.taken.CompareAndSwap(false, true), ErrStopped)
 		}
 	}
 }
@@ -86,33 +100,42 @@ func (n *Node) do(ctx context.Context, value []byte) clientResult {
 // clientOp gives the core a client's operation: with an append all others that wait
 // behind it, up to a limit, so that they share a batch and a flush.
 func (n *Node) clientOp(op *clientOp) error {
-	if op.value == nil {
+	if !op.taken.CompareAndSwap(false, true) {
+		return nil // its client has gone
+	}
+	if op.records == nil {
 		return n.single(op)
 	}
-	group, records, size := []*clientOp{op}, [][]byte{op.value}, len(op.value)
+	group, records, size := []*clientOp{op}, op.records, op.size
 	for {
 		var next *clientOp
-		if len(group) < groupRecords && size < groupBytes {
+		if len(records) < groupRecords && size < groupBytes {
 			select {
 			case next = <-n.ops:
+				if !next.taken.CompareAndSwap(false, true) {
+					continue
+				}
 			default:
 			}
 		}
-		if next == nil || next.value == nil || size+len(next.value) > groupBytes {
+		if next == nil || next.records == nil || size+next.size > groupBytes || len(records)+len(next.records) > groupRecords {
 			if err := n.request(core.InputAppend, records, group); err != nil || next == nil {
 				return err
 			}
 			return n.single(next)
 		}
-		group, records, size = append(group, next), append(records, next.value), size+len(next.value)
+		if len(group) == 1 {
+			records = append(make([][]byte, 0, 2*len(records)), records...) // the caller's slice stays as it is
+		}
+		group, records, size = append(group, next), append(records, next.records...), size+next.size
 	}
 }
 
 func (n *Node) single(op *clientOp) error {
-	if op.value == nil {
+	if op.records == nil {
 		return n.request(core.InputRead, nil, []*clientOp{op})
 	}
-	return n.request(core.InputAppend, [][]byte{op.value}, []*clientOp{op})
+	return n.request(core.InputAppend, op.records, []*clientOp{op})
 }
 
 func (n *Node) request(kind core.InputKind, records [][]byte, group []*clientOp) error {
@@ -123,23 +146,26 @@ func (n *Node) request(kind core.InputKind, records [][]byte, group []*clientOp)
 	return n.step(&in)
 }
 
-// finish gives the clients the results of the step. What a read may see has been
-// applied by then: the core serves reads at a high watermark.
+// finish ends what the core has completed in the step: at once what failed, and what is
+// committed when the machine has applied it.
 func (n *Node) finish() {
 	for _, f := range n.results {
 		group := n.waiting[f.client]
 		delete(n.waiting, f.client)
-		for i, op := range group {
-			r := clientResult{offset: int64(f.result.Offset) + int64(i)}
+		offset := int64(f.result.Offset)
+		for _, op := range group {
 			switch {
 			case f.result.Error != core.None:
-				r = clientResult{err: &OpError{
-					Code: f.result.Error, Unknown: f.result.Unknown && op.value != nil, Leader: n.replica.State().Leader,
+				op.done <- clientResult{err: &OpError{
+					Code: f.result.Error, Unknown: f.result.Unknown && op.records != nil, Leader: n.replica.State().Leader,
 				}}
-			case op.value == nil:
-				r.last, _ = n.machine.below(int64(f.result.Offset))
+			case op.records == nil:
+				n.applier.await(op, clientResult{offset: offset}, offset)
+			default:
+				epoch, _ := n.driver.Log().EpochOf(offset)
+				n.applier.await(op, clientResult{offset: offset, epoch: epoch}, offset+int64(len(op.records)))
+				offset += int64(len(op.records))
 			}
-			op.done <- r
 		}
 	}
 	n.results = n.results[:0]
@@ -150,7 +176,7 @@ func (n *Node) finish() {
 func (n *Node) abandon() {
 	for _, group := range n.waiting {
 		for _, op := range group {
-			op.done <- clientResult{err: &OpError{Unknown: op.value != nil, Leader: core.NoReplica, Cause: ErrStopped}}
+			op.done <- clientResult{err: &OpError{Unknown: op.records != nil, Leader: core.NoReplica, Cause: ErrStopped}}
 		}
 	}
 	clear(n.waiting)

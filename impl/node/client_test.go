@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,12 +25,29 @@ func TestOutcomes(t *testing.T) {
 	idle := func(room int) *Node { // one whose loop does not look
 		n := &Node{ops: make(chan *clientOp, room), done: make(chan struct{}), waiting: map[core.ClientID][]*clientOp{}}
 		n.ctx, n.cancel = context.WithCancel(context.Background())
+		n.applier = newApplier(n, nil)
+		return n
+	}
+	taking := func(end func(*Node)) *Node { // one whose loop takes all, and answers nothing
+		n := idle(0)
+		t.Cleanup(n.cancel)
+		go func() {
+			for {
+				select {
+				case op := <-n.ops:
+					op.taken.Store(true)
+					end(n)
+				case <-n.ctx.Done():
+					return
+				}
+			}
+		}()
 		return n
 	}
 	do := func(n *Node, ctx context.Context) (appended, read bool) {
-		_, err := n.Append(ctx, []byte("a"))
+		_, err := propose(ctx, n, []byte("a"))
 		appended = outcome(t, err)
-		_, err = n.ReadIndex(ctx)
+		_, err = n.Read(ctx)
 		return appended, outcome(t, err)
 	}
 	check := func(wantAppend bool, n *Node, ctx context.Context) {
@@ -44,14 +62,23 @@ func TestOutcomes(t *testing.T) {
 	check(false, stopped, context.Background())
 	soon, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	check(true, idle(2), soon)
+	check(true, taking(func(*Node) {}), soon)
+	check(false, idle(2), canceled) // taken back
 	ended := idle(2)
 	close(ended.done)
-	check(true, ended, context.Background())
+	check(false, ended, context.Background())
+	var once sync.Once
+	check(true, taking(func(n *Node) { once.Do(func() { close(n.done) }) }), context.Background())
 
 	// What waits when the node stops: with the core, and in the queue.
-	op := func(value []byte) *clientOp { return &clientOp{value: value, done: make(chan clientResult, 1)} }
-	ops := []*clientOp{op([]byte("a")), op([]byte("b")), op(nil), op([]byte("c")), op(nil)}
+	op := func(values ...string) *clientOp {
+		o := &clientOp{done: make(chan clientResult, 1)}
+		for _, v := range values {
+			o.records = append(o.records, []byte(v))
+		}
+		return o
+	}
+	ops := []*clientOp{op("a"), op("b"), op(), op("c"), op()}
 	n := idle(2)
 	n.waiting[1], n.waiting[2] = ops[:2], ops[2:3]
 	n.ops <- ops[3]

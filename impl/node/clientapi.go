@@ -121,11 +121,12 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 func (n *Node) answer(q *Request) Response {
 	switch q.Op {
 	case "append":
-		offset, err := n.Append(n.ctx, q.Value)
+		offset, _, err := n.Propose(n.ctx, [][]byte{q.Value})
 		return answerOf(Response{Offset: offset}, err)
 	case "read":
-		r, err := n.ReadIndex(n.ctx)
-		return answerOf(Response{End: r.End, Offset: r.Last.Offset, Value: r.Last.Value}, err)
+		end, err := n.Read(n.ctx)
+		last := n.values.below(end)
+		return answerOf(Response{End: end, Offset: last.Offset, Value: last.Value}, err)
 	case "values":
 		var p Response
 		for _, v := range n.Values(q.From) {

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/impl/fs"
 	"github.com/quorate/quorate/impl/log"
 	"github.com/quorate/quorate/impl/quorumstate"
+	"github.com/quorate/quorate/impl/snapshot"
 	"github.com/quorate/quorate/impl/wire"
 )
 
@@ -60,10 +61,32 @@ type Config struct {
 	MaxConnections int
 	// Observer, if not nil, is told of each step.
 	Observer Observer
+	// Machine is what the quorum replicates. Nil: a [Values], which the node makes.
+	Machine Machine
+	// Service, if not nil, answers requests of clients.
+	Service Service
+	// Snapshots says when the machine is asked for a snapshot. Zero: never.
+	Snapshots snapshot.Policy
+	// Retention says how much of log and snapshots is kept. Zero: 100 MiB, 7 days, as in
+	// Kafka. It is looked at after each snapshot and every RetentionCheck (1 minute).
+	Retention      snapshot.Retention
+	RetentionCheck time.Duration
 }
 
 // logDir is the name of the directory of the log, as in Kafka.
 const logDir = "__cluster_metadata-0"
+
+func (c *Config) defaults() {
+	if c.MaxConnections <= 0 {
+		c.MaxConnections = 256
+	}
+	if c.Retention == (snapshot.Retention{}) {
+		c.Retention = snapshot.Retention{MaxBytes: 100 << 20, MaxMs: 7 * 24 * 3600 * 1000}
+	}
+	if c.RetentionCheck <= 0 {
+		c.RetentionCheck = time.Minute
+	}
+}
 
 func (c *Config) check() error {
 	if c.ID < 0 {
@@ -124,6 +147,9 @@ func (c *Config) codec() *wire.Codec {
 	}
 	for _, v := range c.Voters {
 		w.Endpoints[v.ID], _ = v.endpoint() // checked
+	}
+	if c.Service != nil {
+		w.Extra = c.Service.APIs()
 	}
 	return w
 }

@@ -23,6 +23,9 @@ func (n *Node) answerAside(dst []byte, req *wire.Request) []byte {
 	case wire.DescribeCluster:
 		return n.codec.AppendDescribeCluster(dst, req, n.State().Leader)
 	}
+	if req.Body != nil {
+		return n.answerBody(dst, req)
+	}
 	return n.codec.AppendApiVersions(dst, req.Header, core.None)
 }
 

@@ -10,6 +10,18 @@ import (
 // ErrStopped is the error of every operation after the node was stopped.
 var ErrStopped = errors.New("node is stopped")
 
+// What an [*OpError] may be, for errors.Is.
+var (
+	// ErrNotLeader: only a leader can do that.
+	ErrNotLeader = errors.New("node is not the leader")
+	// ErrBusy: as much is under way as may be.
+	ErrBusy = errors.New("too much is under way")
+	// ErrTooLarge: the records do not fit into a batch.
+	ErrTooLarge = errors.New("records are too large for a batch")
+	// ErrUnknown: the operation may yet take effect, or already has.
+	ErrUnknown = errors.New("outcome is unknown")
+)
+
 // OpError is how an operation of a client failed.
 type OpError struct {
 	// Code is a Kafka error code, None if the node stopped or the caller went away.
@@ -37,6 +49,21 @@ func (e *OpError) Error() string {
 
 // Unwrap returns Cause.
 func (e *OpError) Unwrap() error { return e.Cause }
+
+// Is says which of the errors above it is.
+func (e *OpError) Is(target error) bool {
+	switch target {
+	case ErrUnknown:
+		return e.Unknown
+	case ErrNotLeader:
+		return e.Code == core.NotLeaderOrFollower
+	case ErrBusy:
+		return e.Code == core.ThrottlingQuotaExceeded
+	case ErrTooLarge:
+		return e.Code == core.MessageTooLarge
+	}
+	return false
+}
 
 func codeName(c core.ErrorCode) string {
 	switch c {

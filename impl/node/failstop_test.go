@@ -29,7 +29,7 @@ func TestStorageFailureStopsTheNode(t *testing.T) {
 			c.append("a")
 			armed.Store(true)
 			n := c.nodes[0]
-			_, err := n.Append(context.Background(), []byte("b"))
+			_, err := propose(context.Background(), n, []byte("b"))
 			var failed *OpError
 			require.ErrorAs(t, err, &failed)
 			require.True(t, failed.Unknown)
@@ -40,7 +40,7 @@ func TestStorageFailureStopsTheNode(t *testing.T) {
 			}
 			require.ErrorIs(t, n.Err(), fs.ErrInjected)
 			c.nodes[0] = nil
-			_, err = n.ReadIndex(context.Background())
+			_, err = n.Read(context.Background())
 			require.ErrorIs(t, err, ErrStopped)
 
 			armed.Store(false)
@@ -81,7 +81,7 @@ func TestBrokenInvariantStopsTheNode(t *testing.T) {
 		for _, text := range broken.says {
 			require.ErrorContains(t, n.Err(), text)
 		}
-		_, err := n.Append(context.Background(), []byte("b"))
+		_, err := propose(context.Background(), n, []byte("b"))
 		require.ErrorIs(t, err, ErrStopped)
 		require.Equal(t, n.Err(), n.Close())
 		c.start(0) // what was acknowledged is there, and nobody holds the lock

@@ -134,14 +134,15 @@ func (n *Node) carryOut(in *input) error {
 		}
 	}
 	n.dispatch()
-	if hw := n.replica.State().HighWatermark; hw > core.Offset(n.machine.applied) {
-		if err := n.machine.advance(n.driver.Log(), int64(hw)); err != nil {
-			return fmt.Errorf("apply committed records: %w", err)
-		}
-	}
-	n.publish()
+	news := n.publish()
 	n.observe()
-	n.finish()
+	if len(n.results) > 0 {
+		news = true
+		n.finish()
+	}
+	if news {
+		n.applier.awake()
+	}
 	return nil
 }
 
@@ -164,8 +165,12 @@ func (n *Node) dispatch() {
 	n.sends = n.sends[:0]
 }
 
-func (n *Node) publish() {
-	n.state.Store(&State{State: n.replica.State(), ID: n.cfg.ID, Incarnation: n.incarnation, Applied: n.machine.applied})
+// publish shows what the replica is now, and says whether that is news for the machine.
+func (n *Node) publish() bool {
+	s := &State{State: n.replica.State(), ID: n.cfg.ID, Incarnation: n.incarnation}
+	was := n.state.Swap(s)
+	return was == nil || s.HighWatermark > was.HighWatermark || s.LogStart > was.LogStart ||
+		s.Role != was.Role || s.Epoch != was.Epoch || s.Leader != was.Leader
 }
 
 // stopped ends everything after the loop.
@@ -182,6 +187,7 @@ func (n *Node) stopped() {
 	n.mu.Unlock()
 	n.abandon()
 	n.wg.Wait()
+	n.applier.abandon()
 	n.release()
 	close(n.done)
 }

@@ -1,91 +1,71 @@
 package node
 
 import (
-	"math"
-	"sort"
-	"sync"
-
-	"github.com/quorate/quorate/impl/log"
+	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/snapshot"
 )
 
-// Value is a committed record.
-type Value struct {
+// Machine is what the quorum replicates: it applies what is committed, in order, on
+// every node alike. Its methods are called one at a time, by a goroutine of the node's
+// that does nothing else, so a machine that is slow delays clients of this node and
+// nobody's elections. An error of any, or a panic, stops the node (see [Node.Err]):
+// a replica that could not apply a record is no replica any more.
+type Machine interface {
+	// Apply applies a batch. Each batch follows the one before, but for the protocol's
+	// own records, which are left out.
+	Apply(b Batch) error
+	// Snapshot makes a cut of the state as it is now, for a snapshot of everything
+	// applied so far. write is called at most once, in another goroutine, while Apply
+	// goes on: it writes the state as it was when Snapshot was called.
+	Snapshot() (write func(SnapshotWriter) error, err error)
+	// Load puts the state of a snapshot in the place of all that there is: at the start,
+	// and when this node was so far behind that it was sent a snapshot.
+	Load(r SnapshotReader) error
+	// LeaderChange tells of another leader or epoch, where the ones in between may be
+	// left out. That this node leads is told when everything of earlier epochs has been
+	// applied.
+	LeaderChange(l Leadership)
+}
+
+// Batch is a batch of committed records. Nothing of it may be kept or changed.
+type Batch struct {
+	// Base is the offset of the first record, End the one after the last.
+	Base, End int64
+	// Epoch of the leader that appended it.
+	Epoch int32
+	// Timestamp of the append by the leader's clock, in milliseconds since 1970.
+	Timestamp int64
+	Records   []Record
+}
+
+// Record is a committed record.
+type Record struct {
 	Offset int64
 	Value  []byte
 }
 
-// machine is the state machine: the committed values in order. Only the loop
-// changes it.
-type machine struct {
-	mu      sync.Mutex
-	applied int64   // offset after the last record applied
-	values  []Value // guarded by mu
-	span    log.Span
+// SnapshotWriter takes the records of a snapshot, each of at least one byte and at most
+// 16 MiB; they are copied.
+type SnapshotWriter interface {
+	Append(records [][]byte) error
 }
 
-const applyBytes = 1 << 20
-
-// advance applies what is committed below hw: whole batches.
-func (m *machine) advance(l *log.Log, hw int64) error {
-	for m.applied < hw {
-		if err := l.Read(&m.span, m.applied, applyBytes, hw); err != nil {
-			return err
-		}
-		if m.span.End <= m.applied {
-			return nil
-		}
-		if err := m.apply(); err != nil {
-			return err
-		}
-	}
-	return nil
+// SnapshotReader has the records of a snapshot.
+type SnapshotReader interface {
+	// ID says of what it is the snapshot.
+	ID() snapshot.ID
+	// Records calls yield with each record in the order in which they were written,
+	// until it returns an error, which Records returns. The value is good during the
+	// call. That something is damaged may show late: nothing counts before Records has
+	// returned nil.
+	Records(yield func(value []byte) error) error
 }
 
-func (m *machine) apply() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	it := log.NewBatches(m.span.Bytes)
-	for it.Next() {
-		b := it.Batch()
-		if !b.Control {
-			arena := make([]byte, 0, len(b.Bytes))
-			err := b.Records(func(r log.Record) error {
-				at := len(arena)
-				arena = append(arena, r.Value...)
-				m.values = append(m.values, Value{Offset: r.Offset, Value: arena[at:len(arena):len(arena)]})
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-		}
-		m.applied = b.End
-	}
-	return it.Err()
-}
-
-// below returns the last value below an offset.
-func (m *machine) below(offset int64) (Value, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i := sort.Search(len(m.values), func(i int) bool { return m.values[i].Offset >= offset })
-	if i == 0 {
-		return Value{Offset: -1}, false
-	}
-	return m.values[i-1], true
-}
-
-// from returns at most limit values from an offset on, about a MiB of them.
-func (m *machine) from(offset int64, limit int) []Value {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i := sort.Search(len(m.values), func(i int) bool { return m.values[i].Offset >= offset })
-	if limit <= 0 {
-		limit = math.MaxInt
-	}
-	j, size := i, 0
-	for ; j < len(m.values) && j-i < limit && size < applyBytes; j++ {
-		size += len(m.values[j].Value)
-	}
-	return m.values[i:j:j]
+// Leadership is who leads.
+type Leadership struct {
+	Epoch int32
+	// Leader is NoReplica if none is known, or if this node led and has resigned.
+	Leader core.ReplicaID
+	// Self: it is this node.
+	Self bool
 }

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/driver"
+	"github.com/quorate/quorate/impl/fs"
 	"github.com/quorate/quorate/impl/wire"
 	"github.com/quorate/quorate/traces/event"
 )
@@ -36,7 +36,8 @@ type Node struct {
 
 	inputs    chan input
 	ops       chan *clientOp
-	asks      chan func() // what somebody wants to know of the replica
+	asks      chan func()   // what somebody wants to know of the replica
+	clean     chan struct{} // the log start may have to move; room for one
 	resign    chan struct{}
 	ctx       context.Context // ends when the node stops
 	cancel    context.CancelFunc
@@ -44,7 +45,9 @@ type Node struct {
 	done      chan struct{}  // closed after the last goroutine
 	accepted  atomic.Uint64
 	state     atomic.Pointer[State]
-	machine   machine
+	fsys      fs.FS
+	applier   *applier
+	values    *Values // the machine, if the configuration has none
 	closeOnce sync.Once
 
 	mu    sync.Mutex
@@ -100,7 +103,7 @@ type State struct {
 	core.State
 	ID          core.ReplicaID
 	Incarnation int32
-	// Applied is the offset up to which committed records were applied.
+	// Applied is the offset up to which the state machine has applied what is committed.
 	Applied int64
 }
 
@@ -110,23 +113,28 @@ func Start(cfg Config) (*Node, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	if cfg.MaxConnections <= 0 {
-		cfg.MaxConnections = 256
-	}
+	cfg.defaults()
 	n := &Node{
 		cfg: cfg, codec: cfg.codec(), start: time.Now(),
-		inputs: make(chan input, queued), ops: make(chan *clientOp, queued), asks: make(chan func()), resign: make(chan struct{}),
+		inputs: make(chan input, queued), ops: make(chan *clientOp, queued), asks: make(chan func()), clean: make(chan struct{}, 1), resign: make(chan struct{}),
 		done: make(chan struct{}), conns: map[net.Conn]struct{}{}, flushWake: make(chan struct{}, 1),
 		peers: map[core.ReplicaID]*outConn{}, inbound: map[core.ConnID]*inConn{}, waiting: map[core.ClientID][]*clientOp{},
 		unlock: func() {}, listener: cfg.Listener,
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
+	if cfg.Machine == nil {
+		n.values = new(Values)
+		n.cfg.Machine = n.values
+	}
+	n.applier = newApplier(n, n.cfg.Machine)
 	if err := n.open(); err != nil {
 		n.release()
 		return nil, err
 	}
 	n.publish()
 	n.wg.Go(n.flusher)
+	n.wg.Go(n.applier.run)
+	n.wg.Go(n.cleaner)
 	n.wg.Go(func() { n.accept(n.listener, n.cfg.MaxConnections, n.serveReplica) })
 	if n.clients != nil {
 		n.wg.Go(func() { n.accept(n.clients, 1024, n.serveClient) })
@@ -141,7 +149,7 @@ func (n *Node) open() (err error) {
 	if err != nil {
 		return err
 	}
-	n.unlock = unlock
+	n.unlock, n.fsys = unlock, fsys
 	var last event.Event
 	var found bool
 	if n.cfg.Trace != "" {
@@ -153,7 +161,7 @@ func (n *Node) open() (err error) {
 		return err
 	}
 	n.coreCfg = n.cfg.core(n.incarnation)
-	n.driver, err = driver.Open(fsys, path.Join(n.cfg.Dir, logDir), driver.Config{
+	n.driver, err = driver.Open(fsys, n.logDir(), driver.Config{
 		Core: n.coreCfg, Log: n.cfg.Log, QuorumState: n.cfg.quorumState(), Incarnation: n.incarnation,
 	})
 	if err != nil {
@@ -227,11 +235,21 @@ func (n *Node) ClientAddr() net.Addr {
 }
 
 // State is what the node was after its last step.
-func (n *Node) State() State { return *n.state.Load() }
+func (n *Node) State() State {
+	applied := max(0, n.applier.applied.Load())
+	s := *n.state.Load()
+	s.Applied = applied
+	return s
+}
 
-// Values returns committed values from an offset on, some of them if there are many.
-// The caller must not change them.
-func (n *Node) Values(from int64) []Value { return n.machine.from(from, 0) }
+// Values returns committed values from an offset on, some of them if there are many,
+// of a node that was given no state machine. The caller must not change them.
+func (n *Node) Values(from int64) []Value {
+	if n.values == nil {
+		return nil
+	}
+	return n.values.from(from, 0, applyBytes)
+}
 
 // Done is closed when the node has stopped, for whatever reason.
 func (n *Node) Done() <-chan struct{} { return n.done }

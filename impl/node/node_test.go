@@ -107,13 +107,19 @@ func (c *cluster) leader() int {
 	return -1
 }
 
+// propose appends one value.
+func propose(ctx context.Context, n *Node, value []byte) (int64, error) {
+	offset, _, err := n.Propose(ctx, [][]byte{value})
+	return offset, err
+}
+
 // append appends a value somewhere, again and again until it is known to be committed.
 func (c *cluster) append(value string) {
 	c.t.Helper()
 	for range 100 {
 		n := c.nodes[c.leader()]
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		_, err := n.Append(ctx, []byte(value))
+		_, err := propose(ctx, n, []byte(value))
 		cancel()
 		if err == nil {
 			return
@@ -151,15 +157,16 @@ func TestThreeNodes(t *testing.T) {
 	}
 	// A follower sends clients away, and tells them where to.
 	follower := c.nodes[(leader+1)%3]
-	_, err := follower.Append(context.Background(), []byte("x"))
+	_, err := propose(context.Background(), follower, []byte("x"))
 	var failed *OpError
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, core.NotLeaderOrFollower, failed.Code)
 	require.False(t, failed.Unknown)
 
-	r, err := c.nodes[c.leader()].ReadIndex(context.Background())
+	n := c.nodes[c.leader()]
+	end, err := n.Read(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, "a19", string(r.Last.Value))
+	require.Equal(t, "a19", string(n.values.below(end).Value))
 
 	leader = c.leader()
 	c.kill(leader) // no grace
@@ -249,7 +256,7 @@ func TestSingleVoter(t *testing.T) {
 	require.Len(t, values, 2)
 	require.Equal(t, "b", string(values[1].Value))
 	require.NoError(t, c.nodes[0].Close())
-	_, err := c.nodes[0].Append(context.Background(), []byte("c"))
+	_, err := propose(context.Background(), c.nodes[0], []byte("c"))
 	require.ErrorIs(t, err, ErrStopped)
 	c.nodes[0] = nil
 }
@@ -373,12 +380,12 @@ func TestConcurrentClients(t *testing.T) {
 			for i := range 25 {
 				n := c.nodes[c.leader()]
 				value := fmt.Sprintf("%d-%d", w, i)
-				if offset, err := n.Append(context.Background(), []byte(value)); err == nil {
+				if offset, err := propose(context.Background(), n, []byte(value)); err == nil {
 					mu.Lock()
 					acknowledged[value] = offset
 					mu.Unlock()
 				}
-				n.ReadIndex(context.Background())
+				n.Read(context.Background())
 			}
 		})
 	}
