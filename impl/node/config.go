@@ -57,8 +57,14 @@ type Config struct {
 	// Seed 0 is one that differs from start to start.
 	Core core.Config
 	Log  log.Config
-	// MaxConnections bounds the accepted connections. 0: 256.
+	// MaxConnections bounds the accepted connections, but for those of voters. 0: 256.
 	MaxConnections int
+	// TLS, if not nil, is what the quorum's listener and connections to peers speak.
+	TLS *TLS
+	// SuperUsers are the principals that may ask for anything: the nodes of the quorum, and
+	// who administers it. Nil: everybody may.
+	SuperUsers []string
+	limits     limits // zero: the default
 	// Observer, if not nil, is told of each step.
 	Observer Observer
 	// Machine is what the quorum replicates. Nil: a [Values], which the node makes.

@@ -1,20 +1,25 @@
 package node
 
 import (
+	"context"
 	"time"
 
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/wire"
 )
 
-// answerAside answers a request that is not for the core.
-func (n *Node) answerAside(dst []byte, req *wire.Request) []byte {
+// answerAside answers a request that is not for the core. Without an answer the
+// connection is to be closed.
+func (n *Node) answerAside(ctx context.Context, dst []byte, req *wire.Request) []byte {
 	switch {
 	case req.Refused != core.None:
 		return n.codec.AppendRefusal(dst, req, req.Refused)
 	case req.Invalid:
-		s := n.State()
-		m := req.Answer(s.Epoch, s.Leader)
+		epoch, leader, ok := n.leader()
+		if !ok {
+			return dst
+		}
+		m := req.Answer(epoch, leader)
 		return n.codec.AppendResponse(dst, req.Header, &m)
 	}
 	switch req.API {
@@ -24,9 +29,22 @@ func (n *Node) answerAside(dst []byte, req *wire.Request) []byte {
 		return n.codec.AppendDescribeCluster(dst, req, n.State().Leader)
 	}
 	if req.Body != nil {
-		return n.answerBody(dst, req)
+		return n.answerBody(ctx, dst, req)
 	}
 	return n.codec.AppendApiVersions(dst, req.Header, core.None)
+}
+
+// leader is the epoch of the replica and the leader that it knows: not earlier ones than
+// any response has told of, which State may have. false: the node stops.
+func (n *Node) leader() (epoch core.Epoch, leader core.ReplicaID, ok bool) {
+	done := make(chan core.State, 1)
+	select {
+	case n.asks <- func() { done <- n.replica.State() }:
+		s := <-done
+		return s.Epoch, s.Leader, true
+	case <-n.ctx.Done():
+		return 0, 0, false
+	}
 }
 
 // describe is what the replica, as a leader, knows of the quorum.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/wire"
 )
 
 // ErrStopped is the error of every operation after the node was stopped.
@@ -79,6 +80,10 @@ func codeName(c core.ErrorCode) string {
 		return "UNSUPPORTED_VERSION"
 	case core.InvalidRequest:
 		return "INVALID_REQUEST"
+	case clusterAuthorizationFailed:
+		return "CLUSTER_AUTHORIZATION_FAILED"
+	case wire.InconsistentClusterID:
+		return "INCONSISTENT_CLUSTER_ID"
 	case core.ThrottlingQuotaExceeded:
 		return "THROTTLING_QUOTA_EXCEEDED"
 	}

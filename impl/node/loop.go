@@ -154,11 +154,7 @@ func (n *Node) dispatch() {
 		if s.to != nil {
 			s.to.requests <- s.request
 		} else {
-			select {
-			case s.back.out <- s.frame:
-			default: // not reached: one request at a time is with the core
-				s.back.conn.Close()
-			}
+			s.back.respond(s.frame)
 		}
 	}
 	clear(n.sends)

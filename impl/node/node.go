@@ -49,6 +49,7 @@ type Node struct {
 	applier   *applier
 	values    *Values // the machine, if the configuration has none
 	closeOnce sync.Once
+	net       network
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{} // guarded by mu
@@ -122,6 +123,7 @@ func Start(cfg Config) (*Node, error) {
 		unlock: func() {}, listener: cfg.Listener,
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.net.init(&n.cfg)
 	if cfg.Machine == nil {
 		n.values = new(Values)
 		n.cfg.Machine = n.values
@@ -135,7 +137,7 @@ func Start(cfg Config) (*Node, error) {
 	n.wg.Go(n.flusher)
 	n.wg.Go(n.applier.run)
 	n.wg.Go(n.cleaner)
-	n.wg.Go(func() { n.accept(n.listener, n.cfg.MaxConnections, n.serveReplica) })
+	n.wg.Go(func() { n.accept(n.listener, 0, n.serveReplica) })
 	if n.clients != nil {
 		n.wg.Go(func() { n.accept(n.clients, 1024, n.serveClient) })
 	}

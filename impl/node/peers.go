@@ -3,7 +3,10 @@ package node
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"slices"
 	"time"
@@ -25,6 +28,7 @@ type outConn struct {
 	peer     core.ReplicaID
 	addr     string
 	name     event.Conn
+	dialing  *dialing
 	ctx      context.Context
 	drop     context.CancelFunc
 	requests chan outRequest // one at most
@@ -34,6 +38,7 @@ type outConn struct {
 	r        *bufio.Reader
 	versions wire.Negotiated
 	in, out  []byte
+	warned   bool
 }
 
 type outRequest struct {
@@ -53,7 +58,7 @@ func (n *Node) conn(peer core.ReplicaID) *outConn {
 	n.opened++
 	c = &outConn{
 		n: n, peer: peer, requests: make(chan outRequest, 1),
-		name: event.Conn{From: int32(n.cfg.ID), To: int32(peer), Inc: n.incarnation, N: n.opened},
+		name: event.Conn{From: int32(n.cfg.ID), To: int32(peer), Inc: n.incarnation, N: n.opened}, dialing: n.dialing(peer),
 	}
 	for _, v := range n.cfg.Voters {
 		if v.ID == peer {
@@ -105,8 +110,16 @@ func (c *outConn) run() {
 func (c *outConn) exchange(q *outRequest) (m *core.Message, code core.ErrorCode, err error) {
 	timeout := time.Duration(c.n.coreCfg.RequestTimeout) * time.Millisecond
 	if c.conn == nil {
-		if code, err := c.open(timeout); err != nil || code != core.None {
-			return nil, code, errors.Join(err, refused(code))
+		if err := c.dialing.wait(c.ctx); err != nil {
+			return nil, 0, err
+		}
+		code, err := c.open(timeout)
+		err = errors.Join(err, refused(code))
+		if c.ctx.Err() == nil || err == nil {
+			c.n.dialed(c.dialing, c.peer, c.addr, err)
+		}
+		if err != nil {
+			return nil, code, err
 		}
 	}
 	h := wire.Header{Correlation: q.correlation, ClientID: clientID(c.name)}
@@ -129,6 +142,7 @@ func (c *outConn) exchange(q *outRequest) (m *core.Message, code core.ErrorCode,
 	}
 	m = new(core.Message)
 	if code, err = c.n.codec.ReadResponse(c.in, expect, m); err != nil || code != core.None {
+		c.refused(code)
 		return nil, code, err
 	}
 	if err := driver.TakeBatches(m); err != nil && len(m.Batches) == 0 {
@@ -145,15 +159,33 @@ func refused(code core.ErrorCode) error {
 	return &OpError{Code: code}
 }
 
+// refused logs that a peer does not serve this node at all.
+func (c *outConn) refused(code core.ErrorCode) {
+	if (code == clusterAuthorizationFailed || code == wire.InconsistentClusterID) && !c.warned {
+		c.warned = true
+		slog.Error("a peer refuses all requests", "node", int(c.n.cfg.ID), "peer", int(c.peer), "addr", c.addr, "error", codeName(code))
+	}
+}
+
 // open dials and asks for the versions that the peer understands.
 func (c *outConn) open(timeout time.Duration) (core.ErrorCode, error) {
-	d := net.Dialer{Timeout: timeout}
-	conn, err := d.DialContext(c.ctx, "tcp", c.addr)
+	ctx, cancel := context.WithTimeout(c.ctx, timeout)
+	defer cancel()
+	raw, err := new(net.Dialer).DialContext(ctx, "tcp", c.addr)
 	if err != nil {
 		return 0, err
 	}
-	context.AfterFunc(c.ctx, func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(timeout))
+	context.AfterFunc(c.ctx, func() { raw.Close() })
+	raw.SetDeadline(time.Now().Add(timeout))
+	conn := raw
+	if t := c.n.cfg.TLS; t != nil {
+		host, _, _ := net.SplitHostPort(c.addr) // checked
+		secure := tls.Client(raw, t.Client(host))
+		if err := secure.HandshakeContext(ctx); err != nil {
+			return 0, fmt.Errorf("TLS: %w", err)
+		}
+		conn = secure
+	}
 	r := bufio.NewReaderSize(conn, 4<<10)
 	h := wire.Header{API: wire.ApiVersions, Version: 3, Correlation: apiVersionsCorrelation, ClientID: clientID(c.name)}
 	if _, err := conn.Write(c.n.codec.AppendApiVersionsRequest(nil, h)); err != nil {
@@ -161,7 +193,7 @@ func (c *outConn) open(timeout time.Duration) (core.ErrorCode, error) {
 	}
 	frame, err := wire.ReadFrame(r, wire.MaxRequest, nil)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("ApiVersions: %w", err)
 	}
 	versions, code, err := c.n.codec.ReadApiVersions(frame, h)
 	if err != nil || code != core.None {

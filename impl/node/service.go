@@ -14,11 +14,16 @@ type Service interface {
 	// Handle answers a request, which has been read as its version says; that of the
 	// response is set later. It is called by the goroutine that reads the connection,
 	// and so any number of times at once, but once at a time for a connection. The
-	// context ends when the node stops.
+	// context ends when the node stops, and has the [Caller].
 	Handle(ctx context.Context, q kmsg.Request) kmsg.Response
 }
 
-// answerBody has the service answer a request.
-func (n *Node) answerBody(dst []byte, req *wire.Request) []byte {
-	return n.codec.AppendBody(dst, req.Header, n.cfg.Service.Handle(n.ctx, req.Body))
+// answerBody has the service answer a request. It closes the connection if the service
+// does not.
+func (n *Node) answerBody(ctx context.Context, dst []byte, req *wire.Request) []byte {
+	r := n.cfg.Service.Handle(ctx, req.Body)
+	if r == nil {
+		return dst
+	}
+	return n.codec.AppendBody(dst, req.Header, r)
 }
