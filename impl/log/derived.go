@@ -16,8 +16,12 @@ import (
 const (
 	epochFile    = "leader-epoch-checkpoint"
 	metadataFile = "partition.metadata"
-	pointFile    = "recovery-point"
+	pointFile    = PointFile
 )
+
+// PointFile is the name of a file in the directory of each log that was opened here,
+// and of none that only Kafka has used.
+const PointFile = "recovery-point"
 
 // renderEpochs is the content of leader-epoch-checkpoint: version, number of
 // entries, entries (LeaderEpochCheckpointFile).

@@ -117,6 +117,9 @@ type Log struct {
 	old       []*segment // wholly below start, and not open
 	start     logStart
 	adopted   bool // start is that of a log that only Kafka has used
+	foreign   bool // Kafka has used the log since it was last opened
+	startGone bool // what log-start says is not so any more
+	producers []string
 	end       int64
 	digest    uint64
 	epochs    []EpochStart

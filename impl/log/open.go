@@ -80,6 +80,9 @@ func (l *Log) open(check func(*Log) error) (Recovered, error) {
 	if err := l.readEpochs(); err != nil {
 		return Recovered{}, err
 	}
+	if err := l.readForeign(names); err != nil {
+		return Recovered{}, err
+	}
 	found, err := l.scan(names)
 	if err != nil {
 		return Recovered{}, err
@@ -91,6 +94,9 @@ func (l *Log) open(check func(*Log) error) (Recovered, error) {
 		return Recovered{}, err
 	}
 	if err := l.openMetadata(); err != nil {
+		return Recovered{}, err
+	}
+	if err := l.forget(); err != nil {
 		return Recovered{}, err
 	}
 	if l.start.reset {
@@ -107,7 +113,10 @@ func (l *Log) open(check func(*Log) error) (Recovered, error) {
 	if err := l.writeIndexes(names); err != nil {
 		return Recovered{}, err
 	}
-	return found, l.writeDerived()
+	if err := l.writeDerived(); err != nil {
+		return Recovered{}, err
+	}
+	return found, l.removeProducers()
 }
 
 // writeIndexes makes the index files what follows from the batches.
@@ -182,6 +191,7 @@ func (l *Log) scan(names []string) (Recovered, error) {
 	if err != nil {
 		return Recovered{}, err
 	}
+	l.doubtStart(bases)
 	if l.start.reset { // nothing of the segments counts
 		for _, base := range bases {
 			l.old = append(l.old, &segment{base: base, name: path.Join(l.dir, segmentName(base))})

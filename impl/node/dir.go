@@ -6,10 +6,12 @@ import (
 	"math"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/quorate/quorate/impl/fs"
+	"github.com/quorate/quorate/impl/log"
 )
 
 // incarnationFile holds the number of the last incarnation, in decimal.
@@ -39,9 +41,10 @@ func openDir(fsys fs.FS, dir string) (_ fs.FS, unlock func(), err error) {
 
 // nextIncarnation durably takes the next incarnation number, which is above least,
 // that of the last event of a trace or 0. It must be called before anything is sent:
-// connections are named after it. It is durable before there is a log, so a replica
-// that has one and neither a number nor a trace has lost it, and would name its
-// connections as it did before.
+// connections are named after it. It is durable before there is a log of ours, so a
+// replica that has one and neither a number nor a trace has lost it, and would name its
+// connections as it did before. A log that only Kafka has used has no number, and begins
+// at 1.
 func nextIncarnation(fsys fs.FS, dir string, least int32) (int32, error) {
 	name := path.Join(dir, incarnationFile)
 	b, err := fs.ReadFile(fsys, name)
@@ -59,7 +62,7 @@ func nextIncarnation(fsys fs.FS, dir string, least int32) (int32, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return 0, fmt.Errorf("list %s: %w", dir, err)
 		}
-		if len(files) > 0 {
+		if slices.Contains(files, log.PointFile) {
 			return 0, fmt.Errorf("%s: missing beside a log, so the last incarnation is not known: "+
 				"write a number into it that is not below any before", name)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/impl/fs"
+	"github.com/quorate/quorate/impl/log"
 	"github.com/quorate/quorate/traces/event"
 	"github.com/stretchr/testify/require"
 )
@@ -39,9 +40,10 @@ func TestNextIncarnation(t *testing.T) {
 		if c.file != "-" {
 			require.NoError(t, fs.WriteFile(d, "d/"+incarnationFile, []byte(c.file)))
 		}
-		require.NoError(t, d.Mkdir("d/"+logDir)) // an empty one is none
-		if c.log {
-			require.NoError(t, fs.WriteFile(d, "d/"+logDir+"/0.log", nil))
+		require.NoError(t, d.Mkdir("d/"+logDir))
+		require.NoError(t, fs.WriteFile(d, "d/"+logDir+"/00000000000000000000.log", nil))
+		if c.log { // else it is Kafka's
+			require.NoError(t, fs.WriteFile(d, "d/"+logDir+"/"+log.PointFile, nil))
 		}
 		for range 2 { // and no refusal makes it good
 			have, err := nextIncarnation(d, "d", c.least)
