@@ -15,11 +15,11 @@ func (n *Node) answerAside(ctx context.Context, dst []byte, req *wire.Request) [
 	case req.Refused != core.None:
 		return n.codec.AppendRefusal(dst, req, req.Refused)
 	case req.Invalid:
-		epoch, leader, ok := n.leader()
+		s, ok := n.stateNow()
 		if !ok {
 			return dst
 		}
-		m := req.Answer(epoch, leader)
+		m := req.Answer(s.Epoch, s.Leader)
 		return n.codec.AppendResponse(dst, req.Header, &m)
 	}
 	switch req.API {
@@ -27,6 +27,12 @@ func (n *Node) answerAside(ctx context.Context, dst []byte, req *wire.Request) [
 		return n.codec.AppendDescribeQuorum(dst, req, n.describe())
 	case wire.DescribeCluster:
 		return n.codec.AppendDescribeCluster(dst, req, n.State().Leader)
+	case wire.UpdateRaftVoter:
+		s, ok := n.stateNow()
+		if !ok {
+			return dst
+		}
+		return n.codec.AppendUpdateRaftVoter(dst, req, s)
 	}
 	if req.Body != nil {
 		return n.answerBody(ctx, dst, req)
@@ -34,16 +40,15 @@ func (n *Node) answerAside(ctx context.Context, dst []byte, req *wire.Request) [
 	return n.codec.AppendApiVersions(dst, req.Header, core.None)
 }
 
-// leader is the epoch of the replica and the leader that it knows: not earlier ones than
-// any response has told of, which State may have. false: the node stops.
-func (n *Node) leader() (epoch core.Epoch, leader core.ReplicaID, ok bool) {
+// stateNow is the state of the replica: no earlier epoch or leader than any response has
+// told of, which State may have. false: the node stops.
+func (n *Node) stateNow() (s core.State, ok bool) {
 	done := make(chan core.State, 1)
 	select {
 	case n.asks <- func() { done <- n.replica.State() }:
-		s := <-done
-		return s.Epoch, s.Leader, true
+		return <-done, true
 	case <-n.ctx.Done():
-		return 0, 0, false
+		return core.State{}, false
 	}
 }
 

@@ -97,12 +97,14 @@ func (c *Codec) Supported(api API) Versions {
 		return Versions{0, 2, true}
 	case FetchSnapshot, DescribeCluster:
 		return Versions{0, 1, true}
+	case UpdateRaftVoter:
+		return Versions{0, 0, true}
 	}
 	return c.Extra[api]
 }
 
 // served are the APIs in the order in which they are listed.
-var served = [...]API{Fetch, ApiVersions, Vote, BeginQuorumEpoch, EndQuorumEpoch, DescribeQuorum, FetchSnapshot, DescribeCluster}
+var served = [...]API{Fetch, ApiVersions, Vote, BeginQuorumEpoch, EndQuorumEpoch, DescribeQuorum, FetchSnapshot, DescribeCluster, UpdateRaftVoter}
 
 func (v Versions) has(version int16) bool { return v.OK && version >= v.Min && version <= v.Max }
 

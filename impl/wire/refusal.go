@@ -49,6 +49,9 @@ func refusal(req *Request, code core.ErrorCode) kmsg.Response {
 	case *kmsg.DescribeClusterResponse:
 		r.ErrorCode = int16(code)
 		return r
+	case *kmsg.UpdateRaftVoterResponse:
+		r.ErrorCode = int16(code)
+		return r
 	case *kmsg.IncrementalAlterConfigsResponse:
 		body, _ := req.Body.(*kmsg.IncrementalAlterConfigsRequest)
 		for i := range body.Resources {

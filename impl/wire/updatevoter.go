@@ -1,0 +1,64 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/quorate/quorate/impl/core"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// UpdateRaftVoter tells the leader where a voter can be reached, and what it supports
+// (KIP-853). A voter of Kafka sends it to each leader, also where the voter set is static
+// (kraft.version 0): there the leader keeps it in memory, for when the voter set becomes
+// dynamic. Here it never does, so nothing is kept.
+const UpdateRaftVoter API = 82
+
+// Error codes of it.
+const (
+	requestTimedOut core.ErrorCode = 7
+	voterNotFound   core.ErrorCode = 127
+)
+
+// AppendUpdateRaftVoter appends the frame of an UpdateRaftVoter response, as a leader
+// with a static voter set gives it (KafkaRaftClient.handleUpdateVoterRequest). State is
+// that of the replica, which leads or not.
+func (c *Codec) AppendUpdateRaftVoter(dst []byte, req *Request, s core.State) []byte {
+	q := req.Body.(*kmsg.UpdateRaftVoterRequest)
+	r := kmsg.NewPtrUpdateRaftVoterResponse()
+	r.ErrorCode = int16(c.updateVoter(q, s))
+	if r.ErrorCode != int16(InconsistentClusterID) {
+		r.CurrentLeader.LeaderID, r.CurrentLeader.LeaderEpoch = int32(s.Leader), int32(s.Epoch)
+		e := c.Endpoints[s.Leader]
+		r.CurrentLeader.Host, r.CurrentLeader.Port = e.Host, int32(e.Port)
+	}
+	return c.AppendBody(dst, req.Header, r)
+}
+
+// updateVoter makes the checks of Kafka, in its order.
+func (c *Codec) updateVoter(q *kmsg.UpdateRaftVoterRequest, s core.State) core.ErrorCode {
+	_, voter := c.Endpoints[core.ReplicaID(q.VoterID)]
+	supported := q.KRaftVersionFeature
+	switch {
+	case c.inconsistent(q.ClusterID):
+		return InconsistentClusterID
+	case core.Epoch(q.CurrentLeaderEpoch) < s.Epoch:
+		return core.FencedLeaderEpoch
+	case core.Epoch(q.CurrentLeaderEpoch) > s.Epoch:
+		return core.UnknownLeaderEpoch
+	case s.Role != core.Leader:
+		return core.NotLeaderOrFollower
+	case q.VoterID < 0 || q.VoterDirectoryID == [16]byte{}:
+		return core.InvalidRequest
+	case !slices.ContainsFunc(q.Listeners, func(l kmsg.UpdateRaftVoterRequestListener) bool { return l.Name == c.listener() }):
+		return core.InvalidRequest
+	case supported.MinSupportedVersion < 0 || supported.MaxSupportedVersion < supported.MinSupportedVersion:
+		return core.InvalidRequest
+	case s.HighWatermark == core.UnknownOffset:
+		return requestTimedOut
+	case supported.MinSupportedVersion > kraftVersion.Max:
+		return core.InvalidRequest
+	case !voter:
+		return voterNotFound
+	}
+	return core.None
+}
