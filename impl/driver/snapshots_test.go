@@ -164,9 +164,9 @@ func TestCrashInInstall(t *testing.T) {
 		if !done {
 			require.NotContains(t, h.calls, "complete")
 		}
-		for crashed := range disk.Crashes() {
+		for _, crashed := range disk.Crashes() {
 			disks++
-			again := open(t, crashed)
+			again := open(t, crashed())
 			if len(h.events) > 0 {
 				require.Equal(t, after, again.Disk(), "point %d: the event said so", points)
 			} else if again.Disk().LogStart > 0 {
@@ -205,8 +205,8 @@ func TestCrashInAdvanceLogStart(t *testing.T) {
 		err := d.Apply(nil, Link{}, []core.Op{{Kind: core.OpAdvanceLogStart, SnapshotID: id},
 			happened("AdvanceLogStart", 3, state(3, 3))}, h)
 		done = err == nil
-		for crashed := range disk.Crashes() {
-			again := open(t, crashed)
+		for _, crashed := range disk.Crashes() {
+			again := open(t, crashed())
 			switch s := again.Disk(); s.LogStart {
 			case 0:
 				require.Empty(t, h.events)

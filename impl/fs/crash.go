@@ -1,7 +1,6 @@
 package fs
 
 import (
-	"iter"
 	"maps"
 	"slices"
 )
@@ -65,36 +64,6 @@ func (d *Double) Crash(keep Chooser) *Double {
 	return &Double{root: d.root.crash(keep, map[*node]*node{})}
 }
 
-// Crashes yields the disk after every crash that is possible now. There are up
-// to 2^n for n parts that were not flushed, so use it where few are.
-func (d *Double) Crashes() iter.Seq[*Double] {
-	return func(yield func(*Double) bool) {
-		var answers []bool // to the questions of one crash; counts up in binary
-		for {
-			asked := 0
-			after := d.Crash(func(Op) bool {
-				if asked == len(answers) {
-					answers = append(answers, false)
-				}
-				asked++
-				return answers[asked-1]
-			})
-			if !yield(after) {
-				return
-			}
-			last := asked - 1
-			for last >= 0 && answers[last] {
-				last--
-			}
-			if last < 0 {
-				return
-			}
-			answers[last] = true
-			answers = answers[:last+1]
-		}
-	}
-}
-
 // Restart gives the disk to a new process after the one that used it died (see
 // [Crash]) while the machine lived: everything is still seen, and what was not
 // flushed still is not. Faults are cleared, counters go on.
@@ -102,7 +71,7 @@ func (d *Double) Restart() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.dead, d.full = false, false
-	d.fault, d.rfault = nil, nil
+	d.fault, d.rfault, d.watch = nil, nil, nil
 }
 
 // crash copies what survives. Names first, in the order of their changes, then

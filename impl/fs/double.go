@@ -31,6 +31,7 @@ type Double struct {
 	reads  int
 	fault  func(Op) Fault
 	rfault func(n int, name string) Fault
+	watch  func(op Op, now func() *Double)
 	dead   bool
 	full   bool
 }
@@ -126,7 +127,7 @@ func (d *Double) Create(name string) (File, error) {
 	} else if len(old.data) > 0 {
 		old.truncate(op, 0)
 	}
-	if err := d.end(fault); err != nil {
+	if err := d.end(op, fault); err != nil {
 		return nil, err
 	}
 	return &doubleFile{d: d, n: n, name: name}, nil
@@ -175,7 +176,7 @@ func (d *Double) Rename(from, to string) error {
 	change := nameOp{op: op, name: base, to: base2, node: n}
 	change.apply(dir.names)
 	dir.pendingNames = append(dir.pendingNames, change)
-	return d.end(fault)
+	return d.end(op, fault)
 }
 
 func (c nameOp) apply(names map[string]*node) {
@@ -207,7 +208,7 @@ func (d *Double) Remove(name string) error {
 	}
 	delete(dir.names, base)
 	dir.pendingNames = append(dir.pendingNames, nameOp{op: op, name: base})
-	return d.end(fault)
+	return d.end(op, fault)
 }
 
 // List implements [FS].
@@ -242,7 +243,7 @@ func (d *Double) Mkdir(dir string) error {
 	n := newDir()
 	parent.names[base] = n
 	parent.pendingNames = append(parent.pendingNames, nameOp{op: op, name: base, node: n})
-	return d.end(fault)
+	return d.end(op, fault)
 }
 
 // SyncDir implements [FS]. A failure that was asked for flushes nothing and
@@ -254,7 +255,7 @@ func (d *Double) SyncDir(dir string) error {
 	if n == nil || !n.dir {
 		return fmt.Errorf("flush %s: %w", dir, ErrNotExist)
 	}
-	_, fault, err := d.begin(Op{Kind: OpSyncDir, Path: dir})
+	op, fault, err := d.begin(Op{Kind: OpSyncDir, Path: dir})
 	if err != nil {
 		return err
 	}
@@ -264,7 +265,7 @@ func (d *Double) SyncDir(dir string) error {
 		}
 		n.pendingNames = nil
 	}
-	return d.end(fault)
+	return d.end(op, fault)
 }
 
 type doubleFile struct {
@@ -311,7 +312,7 @@ func (f *doubleFile) WriteAt(p []byte, off int64) (int, error) {
 		n /= 2
 	}
 	f.n.write(op, p[:n], off)
-	return n, f.d.end(fault)
+	return n, f.d.end(op, fault)
 }
 
 func (f *doubleFile) Truncate(size int64) error {
@@ -324,13 +325,13 @@ func (f *doubleFile) Truncate(size int64) error {
 	if fault == None || fault == Crash {
 		f.n.truncate(op, size)
 	}
-	return f.d.end(fault)
+	return f.d.end(op, fault)
 }
 
 func (f *doubleFile) Sync() error {
 	f.d.mu.Lock()
 	defer f.d.mu.Unlock()
-	_, fault, err := f.d.begin(Op{Kind: OpSync, Path: f.name})
+	op, fault, err := f.d.begin(Op{Kind: OpSync, Path: f.name})
 	if err != nil {
 		return err
 	}
@@ -340,11 +341,11 @@ func (f *doubleFile) Sync() error {
 			f.n.disk = c.apply(f.n.disk)
 		}
 		f.n.pending = nil
-	case Crash:
+	case Crash, Unflushed:
 	default:
 		f.n.loseWrites()
 	}
-	return f.d.end(fault)
+	return f.d.end(op, fault)
 }
 
 func (f *doubleFile) Size() (int64, error) {

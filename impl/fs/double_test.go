@@ -88,7 +88,8 @@ func TestBoth(t *testing.T) {
 // outcomes crashes in every way there is and returns what is found.
 func outcomes(t *testing.T, d *Double, look func(*Double) string) map[string]bool {
 	all := map[string]bool{}
-	for after := range d.Crashes() {
+	for _, disk := range d.Crashes() {
+		after := disk()
 		all[look(after)] = true
 		assert.Equal(t, look(after), look(after.Crash(KeepNone)), "all of it is durable")
 		require.Less(t, len(all), 1000)

@@ -3,6 +3,7 @@ package fs
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // Kind is a kind of operation of a [Double].
@@ -60,15 +61,23 @@ const (
 	// DiskFull fails a write with [ErrNoSpace] after half of it, and all later
 	// writes and creations too.
 	DiskFull
+	// Unflushed: a Sync or SyncDir succeeds and flushes nothing, as if the call were
+	// not in the source. It does nothing to other operations.
+	Unflushed
+	// ReadOnly fails the operation with [ErrReadOnly], as on a file system that was
+	// mounted read-only: give it to all.
+	ReadOnly
 	// BitFlip changes one bit of what is read (see [Double.FailRead]).
 	BitFlip
 )
 
-// Errors that a Double returns when it was asked to.
+// Errors that a Double returns when it was asked to: in a [*fs.PathError] with the kind
+// of operation and the path, as the operating system does; ErrCrashed alone.
 var (
 	ErrCrashed  = errors.New("fs: the process has crashed")
 	ErrInjected = errors.New("fs: injected failure")
 	ErrNoSpace  = errors.New("fs: no space left on device")
+	ErrReadOnly = errors.New("fs: read-only file system")
 )
 
 // FailAt makes operation number n fail.
@@ -87,6 +96,14 @@ func (d *Double) Fail(choose func(Op) Fault) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fault = choose
+}
+
+// Watch calls see before each operation; now returns the disk as it is then. nil: no
+// longer. It is called with the disk locked and must not use it.
+func (d *Double) Watch(see func(op Op, now func() *Double)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.watch = see
 }
 
 // FailRead asks choose before each read, numbered from 1: None, Error or
@@ -132,6 +149,9 @@ func (d *Double) begin(op Op) (Op, Fault, error) {
 	}
 	d.ops++
 	op.N = d.ops
+	if d.watch != nil {
+		d.watch(op, d.cloned)
+	}
 	fault := None
 	if d.fault != nil {
 		fault = d.fault(op)
@@ -139,28 +159,34 @@ func (d *Double) begin(op Op) (Op, Fault, error) {
 	if d.full && fault == None && (op.Kind == OpWrite || op.Kind == OpCreate) {
 		fault = DiskFull
 	}
-	if fault == Error && op.Kind != OpWrite && op.Kind != OpSync && op.Kind != OpSyncDir && op.Kind != OpTruncate {
-		return op, fault, ErrInjected
-	}
-	if fault == DiskFull && op.Kind == OpCreate {
-		d.full = true
-		return op, fault, ErrNoSpace
+	switch {
+	case fault == ReadOnly,
+		fault == Error && op.Kind != OpWrite && op.Kind != OpSync && op.Kind != OpSyncDir && op.Kind != OpTruncate,
+		fault == DiskFull && op.Kind == OpCreate:
+		return op, fault, d.end(op, fault)
+	case fault == Unflushed && op.Kind != OpSync && op.Kind != OpSyncDir:
+		fault = None
 	}
 	return op, fault, nil
 }
 
-func (d *Double) end(fault Fault) error {
+func (d *Double) end(op Op, fault Fault) error {
+	failed := func(err error) error {
+		return &fs.PathError{Op: op.Kind.String(), Path: op.Path, Err: err}
+	}
 	switch fault {
-	case None:
+	case None, Unflushed:
 		return nil
 	case Crash:
 		d.dead = true
 		return ErrCrashed
 	case DiskFull:
 		d.full = true
-		return ErrNoSpace
+		return failed(ErrNoSpace)
+	case ReadOnly:
+		return failed(ErrReadOnly)
 	default:
-		return ErrInjected
+		return failed(ErrInjected)
 	}
 }
 
@@ -174,7 +200,7 @@ func (d *Double) beginRead(name string) (Fault, error) {
 	}
 	fault := d.rfault(d.reads, name)
 	if fault == Error {
-		return fault, ErrInjected
+		return fault, &fs.PathError{Op: "read", Path: name, Err: ErrInjected}
 	}
 	return fault, nil
 }

@@ -100,7 +100,7 @@ func (l *Log) open(check func(*Log) error) (Recovered, error) {
 		return Recovered{}, err
 	}
 	if l.start.reset {
-		return found, errors.Join(l.leftovers(names), l.finishReset())
+		return found, l.resumeReset(names)
 	}
 	if err := l.repair(found); err != nil {
 		return Recovered{}, err

@@ -267,6 +267,18 @@ func (l *Log) ResetTo(end int64, epoch int32, digest uint64) error {
 	return nil
 }
 
+// resumeReset goes on with a reset that a process before has begun. It may have died
+// between renaming log-start and flushing that, and nothing goes before it is durable.
+func (l *Log) resumeReset(names []string) error {
+	if err := l.fsys.SyncDir(l.dir); err != nil {
+		return fmt.Errorf("flush directory: %w", err)
+	}
+	if err := l.leftovers(names); err != nil {
+		return err
+	}
+	return l.finishReset()
+}
+
 // emptyAt is the log in memory that is empty at a start.
 func (l *Log) emptyAt(start logStart) {
 	l.start, l.end, l.digest, l.flushed = start, start.offset, start.digest, start.offset

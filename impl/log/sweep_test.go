@@ -47,11 +47,11 @@ type named struct {
 	keep fs.Chooser
 }
 
-// choices are ways for a crash to keep what was not flushed when the disk had
+// choices are some of the ways for a crash to keep what was not flushed when the disk had
 // begun n operations.
 func choices(n, random int) (all []named) {
 	all = append(all, named{"all", fs.KeepAll}, named{"none", fs.KeepNone})
-	for k := max(1, n-8); k <= n; k++ {
+	for k := max(1, n-3); k <= n; k++ {
 		all = append(all,
 			named{fmt.Sprint("below ", k), fs.KeepBelow(k)},
 			named{fmt.Sprint("lose ", k), fs.LoseOnly(k)},
@@ -119,7 +119,7 @@ func restart(t *testing.T, m model, d *fs.Double, cfg Config) {
 
 func TestCrashSweep(t *testing.T) {
 	for _, cfg := range testConfigs {
-		points, crashes := sweep(t, cfg, sweepScript(t), fs.Crash, 12)
+		points, crashes := sweep(t, cfg, sweepScript(t), fs.Crash, 2)
 		t.Logf("%+v: %d crash points, %d crashes", cfg, points, crashes)
 	}
 }
@@ -130,7 +130,7 @@ var scripts = flag.Uint64("scripts", 3, "number of random scripts to crash at ev
 // TestStartSweep is TestCrashSweep for what moves the start.
 func TestStartSweep(t *testing.T) {
 	for _, cfg := range testConfigs {
-		points, crashes := sweep(t, cfg, startScript(t), fs.Crash, 6)
+		points, crashes := sweep(t, cfg, startScript(t), fs.Crash, 1)
 		t.Logf("%+v: %d crash points, %d crashes", cfg, points, crashes)
 	}
 	points, crashes := sweep(t, testConfigs[0], startScript(t), fs.Error, 0)
@@ -140,7 +140,7 @@ func TestStartSweep(t *testing.T) {
 func TestCrashSweepRandomScripts(t *testing.T) {
 	points, crashes := 0, 0
 	for seed := range *scripts {
-		p, c := sweep(t, testConfigs[seed%3], randomScript(t, 100+seed, 30), fs.Crash, 4)
+		p, c := sweep(t, testConfigs[seed%3], randomScript(t, 100+seed, 30), fs.Crash, 2)
 		points, crashes = points+p, crashes+c
 	}
 	t.Logf("%d scripts: %d crash points, %d crashes", *scripts, points, crashes)
@@ -148,7 +148,7 @@ func TestCrashSweepRandomScripts(t *testing.T) {
 
 func TestFailureSweep(t *testing.T) {
 	for _, fault := range []fs.Fault{fs.Error, fs.TornWrite, fs.DiskFull} {
-		points, crashes := sweep(t, testConfigs[fault%3], sweepScript(t), fault, 4)
+		points, crashes := sweep(t, testConfigs[fault%3], sweepScript(t), fault, 1)
 		t.Logf("fault %d: %d points, %d crashes", fault, points, crashes)
 	}
 }

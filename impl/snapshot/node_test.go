@@ -228,7 +228,8 @@ func TestNodeSweep(t *testing.T) {
 			_, again := restart(t, d.Crash(fs.KeepNone))
 			require.Equal(t, append(slices.Clone(state), "next"), again)
 		}
-		for after := range crashesOf(d) {
+		for _, disk := range d.Crashes() {
+			after := disk()
 			check(after)
 		}
 		d.Restart()

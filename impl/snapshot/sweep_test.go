@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -164,9 +163,9 @@ func TestSweep(t *testing.T) {
 				continue // the fault does not apply to this operation
 			}
 			points++
-			for after := range crashesOf(d) {
+			for _, after := range d.Crashes() {
 				crashes++
-				m.recovered(t, after, images)
+				m.recovered(t, after(), images)
 			}
 			// The process died, the machine did not: what Recover found is durable.
 			d.Restart()
@@ -177,38 +176,6 @@ func TestSweep(t *testing.T) {
 		}
 		t.Logf("fault %d: %d points, %d crashes", fault, points, crashes)
 	}
-}
-
-// crashesOf yields the disk after every crash that is possible, if these are not too
-// many, else after some of all kinds.
-func crashesOf(d *fs.Double) iter.Seq[*fs.Double] {
-	const most = 64
-	n := 0
-	for range d.Crashes() {
-		if n++; n > most {
-			return func(yield func(*fs.Double) bool) {
-				for _, keep := range choices(d.Ops()) {
-					if !yield(d.Crash(keep)) {
-						return
-					}
-				}
-			}
-		}
-	}
-	return d.Crashes()
-}
-
-// choices are ways for a crash to keep what was not flushed when the disk had begun n
-// operations.
-func choices(n int) []fs.Chooser {
-	all := []fs.Chooser{fs.KeepAll, fs.KeepNone}
-	for k := max(1, n-8); k <= n; k++ {
-		all = append(all, fs.KeepBelow(k), fs.LoseOnly(k), fs.KeepOnly(k))
-	}
-	for seed := range 12 {
-		all = append(all, fs.KeepRandom(uint64(n*1000+seed)))
-	}
-	return all
 }
 
 // TestFailedFlush: a flush that failed took what was written since; a snapshot that is

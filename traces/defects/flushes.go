@@ -162,6 +162,7 @@ var Flushes = []Flush{
 	{Site: "impl/log/start.go: l.writeStart(next)", What: "where the log starts, before segments below can be deleted", Tests: "TestStartSweep", NoSeeds: true},
 	{Site: "impl/log/start.go: fs.WriteFile(l.fsys, path.Join(l.dir, epochFile), renderEpochs(saved))", What: "the epochs of a log that starts later", Tests: "TestStart$", NoSeeds: true},
 	{Site: "impl/log/start.go: l.writeStart(begin)", What: "that the old segments do not count, before they go", Tests: "TestStartSweep", NoSeeds: true},
+	{Site: "impl/log/start.go: l.fsys.SyncDir(l.dir)", What: "that the old segments do not count, if the process before died in the reset", Tests: "TestEveryCrash", NoSeeds: true},
 	{Site: "impl/log/start.go: l.writeDerived()", What: "that the old segments are gone, with epochs and recovery point", Tests: "TestStartSweep", NoSeeds: true},
 	{Site: "impl/log/start.go: l.writeStart(l.start)", What: "that the new log counts, before it is appended to", Tests: "TestStartSweep", NoSeeds: true},
 	{Site: "impl/log/truncate.go: l.point.save(end, l.written)", What: "the recovery point, before it goes down", Tests: "TestModel"},
