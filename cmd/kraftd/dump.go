@@ -21,7 +21,7 @@ const dumpHelp = `Usage: kraftd dump [-print-data-log] [-skip-record-metadata] F
 Prints files of a replica in a readable form, by what they are called: segments (.log),
 checkpoints (.checkpoint), indexes (.index, .timeindex), quorum-state, meta.properties,
 leader-epoch-checkpoint, partition.metadata. Segments and checkpoints are printed as
-kafka-dump-log does. Files are only read, and may belong to a node that runs; the last
+kafka-dump-log does; records that are metadata records are decoded. Files are only read, and may belong to a node that runs; the last
 batch of such a log may be incomplete.
 
 Exit codes: 0 all is well, 1 a file is damaged or cannot be read, 2 usage.

@@ -83,6 +83,10 @@ func TestDumpSegment(t *testing.T) {
 	require.Contains(t, out, "\n| payload: \"b\"\n")
 	_, out, _ = kraftd("dump", "-skip-record-metadata", name)
 	require.NotContains(t, out, "payload")
+
+	config := batch(8, 3, false, record(nil, []byte("\x01\x04\x00\x02\x04foo\x0bsegment.ms\x027\x00")))
+	_, out, _ = kraftd("dump", "-print-data-log", "-skip-record-metadata", write(t, "00000000000000000008.log", config))
+	require.Contains(t, out, `| payload: {"type":"CONFIG_RECORD","version":0,"data":{"resourceType":2,"resourceName":"foo","name":"segment.ms","value":"7"}}`+"\n")
 }
 
 func TestDumpCheckpoint(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/quorate/quorate/impl/controller"
 	"github.com/quorate/quorate/impl/log"
 )
 
@@ -189,9 +190,17 @@ func (d *dumper) record(name string, b log.Batch, r log.Record) {
 		}
 		line += text
 	} else if d.data {
-		line += "payload: " + strconv.QuoteToASCII(string(r.Value))
+		line += "payload: " + payload(r.Value)
 	}
 	if line = strings.TrimRight(line, " "); line != "|" {
 		fmt.Fprintln(d.out, line)
 	}
+}
+
+// payload is a data record: a metadata record as text, anything else as bytes.
+func payload(b []byte) string {
+	if r, err := controller.Decode(b); err == nil {
+		return r.String()
+	}
+	return strconv.QuoteToASCII(string(b))
 }

@@ -223,16 +223,6 @@ func (a *applier) release() {
 	}
 }
 
-// abandon ends the operations that wait when the node has stopped: what they appended is
-// committed, but the machine here does not have it.
-func (a *applier) abandon() {
-	a.release()
-	for _, w := range a.waiting {
-		w.op.done <- clientResult{err: &OpError{Unknown: w.op.records != nil, Leader: core.NoReplica, Cause: ErrStopped}}
-	}
-	a.waiting = nil
-}
-
 // logDir is the directory of log and snapshots.
 func (n *Node) logDir() string { return path.Join(n.cfg.Dir, logDir) }
 

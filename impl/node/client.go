@@ -17,6 +17,7 @@ const (
 type clientOp struct {
 	records [][]byte
 	size    int
+	epoch   int32             // in which the append is to happen, 0: any
 	done    chan clientResult // room for one
 	taken   atomic.Bool       // by the loop, or back by who asked
 }
@@ -46,7 +47,19 @@ type finished struct {
 // While the node has as much to do as it can take, Propose waits for its turn, until the
 // context ends. The records must not be changed, even after an error.
 func (n *Node) Propose(ctx context.Context, records [][]byte) (offset int64, epoch int32, err error) {
-	op := &clientOp{records: records, done: make(chan clientResult, 1)}
+	return n.propose(ctx, 0, records)
+}
+
+// ProposeIn is [Node.Propose] in one epoch: in any other it is ErrNotLeader. So who makes
+// records from what its machine knows can be sure that no other leader's come in between:
+// [Leadership] tells from when on.
+func (n *Node) ProposeIn(ctx context.Context, epoch int32, records [][]byte) (offset int64, err error) {
+	offset, _, err = n.propose(ctx, epoch, records)
+	return offset, err
+}
+
+func (n *Node) propose(ctx context.Context, epoch int32, records [][]byte) (int64, int32, error) {
+	op := &clientOp{records: records, epoch: epoch, done: make(chan clientResult, 1)}
 	for _, r := range records {
 		if len(r) == 0 {
 			// Kafka's reader takes a record without a value for a broken one.
@@ -87,7 +100,7 @@ func (n *Node) do(ctx context.Context, op *clientOp) clientResult {
 		return r
 	case <-ctx.Done():
 		return failed(!op.taken.CompareAndSwap(false, true), ctx.Err())
-	case <-n.done:
+	case <-n.ended:
 		select {
 		case r := <-op.done:
 			return r
@@ -100,8 +113,8 @@ func (n *Node) do(ctx context.Context, op *clientOp) clientResult {
 // clientOp gives the core a client's operation: with an append all others that wait
 // behind it, up to a limit, so that they share a batch and a flush.
 func (n *Node) clientOp(op *clientOp) error {
-	if !op.taken.CompareAndSwap(false, true) {
-		return nil // its client has gone
+	if !n.take(op) {
+		return nil
 	}
 	if op.records == nil {
 		return n.single(op)
@@ -112,7 +125,7 @@ func (n *Node) clientOp(op *clientOp) error {
 		if len(records) < groupRecords && size < groupBytes {
 			select {
 			case next = <-n.ops:
-				if !next.taken.CompareAndSwap(false, true) {
+				if !n.take(next) {
 					continue
 				}
 			default:
@@ -129,6 +142,19 @@ func (n *Node) clientOp(op *clientOp) error {
 		}
 		group, records, size = append(group, next), append(records, next.records...), size+next.size
 	}
+}
+
+// take takes an operation from the queue; false if it is over: its client has gone, or
+// this is not its epoch.
+func (n *Node) take(op *clientOp) bool {
+	if !op.taken.CompareAndSwap(false, true) {
+		return false
+	}
+	if s := n.replica.State(); op.epoch != 0 && op.epoch != int32(s.Epoch) {
+		op.done <- clientResult{err: &OpError{Code: core.NotLeaderOrFollower, Leader: s.Leader}}
+		return false
+	}
+	return true
 }
 
 func (n *Node) single(op *clientOp) error {

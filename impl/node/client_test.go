@@ -23,7 +23,7 @@ func TestOutcomes(t *testing.T) {
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
 	idle := func(room int) *Node { // one whose loop does not look
-		n := &Node{ops: make(chan *clientOp, room), done: make(chan struct{}), waiting: map[core.ClientID][]*clientOp{}}
+		n := &Node{ops: make(chan *clientOp, room), ended: make(chan struct{}), waiting: map[core.ClientID][]*clientOp{}}
 		n.ctx, n.cancel = context.WithCancel(context.Background())
 		n.applier = newApplier(n, nil)
 		return n
@@ -65,10 +65,10 @@ func TestOutcomes(t *testing.T) {
 	check(true, taking(func(*Node) {}), soon)
 	check(false, idle(2), canceled) // taken back
 	ended := idle(2)
-	close(ended.done)
+	close(ended.ended)
 	check(false, ended, context.Background())
 	var once sync.Once
-	check(true, taking(func(n *Node) { once.Do(func() { close(n.done) }) }), context.Background())
+	check(true, taking(func(n *Node) { once.Do(func() { close(n.ended) }) }), context.Background())
 
 	// What waits when the node stops: with the core, and in the queue.
 	op := func(values ...string) *clientOp {

@@ -24,6 +24,15 @@ type Voter struct {
 	Addr string
 }
 
+// HostPort is Addr in its parts; zero values if it is none.
+func (v Voter) HostPort() (host string, port int32) {
+	e, err := v.endpoint()
+	if err != nil {
+		return "", 0
+	}
+	return e.Host, int32(e.Port)
+}
+
 // Config of a Node.
 type Config struct {
 	ID        core.ReplicaID

@@ -182,8 +182,8 @@ func (n *Node) stopped() {
 	}
 	n.mu.Unlock()
 	n.abandon()
+	close(n.ended) // who waits for an operation may be one of those that are waited for
 	n.wg.Wait()
-	n.applier.abandon()
 	n.release()
 	close(n.done)
 }

@@ -42,6 +42,7 @@ type Node struct {
 	ctx       context.Context // ends when the node stops
 	cancel    context.CancelFunc
 	wg        sync.WaitGroup // all goroutines but the loop
+	ended     chan struct{}  // closed after the loop
 	done      chan struct{}  // closed after the last goroutine
 	accepted  atomic.Uint64
 	state     atomic.Pointer[State]
@@ -118,7 +119,7 @@ func Start(cfg Config) (*Node, error) {
 	n := &Node{
 		cfg: cfg, codec: cfg.codec(), start: time.Now(),
 		inputs: make(chan input, queued), ops: make(chan *clientOp, queued), asks: make(chan func()), clean: make(chan struct{}, 1), resign: make(chan struct{}),
-		done: make(chan struct{}), conns: map[net.Conn]struct{}{}, flushWake: make(chan struct{}, 1),
+		ended: make(chan struct{}), done: make(chan struct{}), conns: map[net.Conn]struct{}{}, flushWake: make(chan struct{}, 1),
 		peers: map[core.ReplicaID]*outConn{}, inbound: map[core.ConnID]*inConn{}, waiting: map[core.ClientID][]*clientOp{},
 		unlock: func() {}, listener: cfg.Listener,
 	}
@@ -243,6 +244,9 @@ func (n *Node) State() State {
 	s.Applied = applied
 	return s
 }
+
+// Leader is the leader that the node knows, NoReplica if none.
+func (n *Node) Leader() core.ReplicaID { return n.state.Load().Leader }
 
 // Values returns committed values from an offset on, some of them if there are many,
 // of a node that was given no state machine. The caller must not change them.

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/quorate/quorate/impl/controller"
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/metrics"
 	"github.com/quorate/quorate/impl/node"
@@ -81,9 +82,18 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 		go server.Serve(endpoint)
 		defer server.Close()
 	}
+	// With the provisional client protocol it replicates values, else configurations.
+	var configs *controller.Controller
+	if o.node.ClientListen == "" {
+		configs = controller.New(controller.Config{ClusterID: o.node.ClusterID, Nodes: o.node.Voters})
+		o.node.Machine, o.node.Service = configs, configs
+	}
 	n, err := node.Start(o.node)
 	if err != nil {
 		return err
+	}
+	if configs != nil {
+		configs.Use(n)
 	}
 	serves := fmt.Sprintf("node %d incarnation %d serves %s", o.node.ID, n.State().Incarnation, n.Addr())
 	if addr := n.ClientAddr(); addr != nil {

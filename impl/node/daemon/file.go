@@ -13,6 +13,7 @@ import (
 	"github.com/quorate/quorate/impl/fs"
 	"github.com/quorate/quorate/impl/metaprops"
 	"github.com/quorate/quorate/impl/node"
+	"github.com/quorate/quorate/impl/snapshot"
 )
 
 // logDir is the directory of the log, below metadata.log.dir.
@@ -45,6 +46,8 @@ func (o *options) load(name string) error {
 			RetryBackoff: ticks(c.Quorum.RetryBackoff), AppendLinger: ticks(c.Quorum.AppendLinger),
 		},
 	}
+	o.node.Snapshots = snapshot.Policy{MaxBytes: c.Log.SnapshotBytes, MaxIntervalMs: c.Log.SnapshotInterval.Milliseconds()}
+	o.node.Retention = retention(c)
 	o.node.Log.SegmentBytes, o.node.Log.SegmentMs = c.Log.SegmentBytes, c.Log.SegmentAge.Milliseconds()
 	for _, v := range c.Voters {
 		o.node.Voters = append(o.node.Voters, node.Voter{ID: core.ReplicaID(v.ID), Addr: v.Addr})
@@ -63,8 +66,16 @@ func (o *options) load(name string) error {
 
 // ineffective are keys that are read and checked, and nothing more so far.
 var ineffective = []string{
-	"controller.quorum.bootstrap.servers", "metadata.max.retention.bytes", "metadata.max.retention.ms",
-	"metadata.log.max.record.bytes.between.snapshots", "metadata.log.max.snapshot.interval.ms", "super.users",
+	"controller.quorum.bootstrap.servers", "super.users",
+}
+
+// retention is how much is kept: less than 0 is no limit, as in Kafka.
+func retention(c *config.Config) snapshot.Retention {
+	r := snapshot.Retention{MaxBytes: c.Log.RetentionBytes, MaxMs: c.Log.RetentionAge.Milliseconds()}
+	if r == (snapshot.Retention{}) {
+		r.MaxBytes = 1 // nothing but what must be kept, which is what 0 says; a zero value means the default
+	}
+	return r
 }
 
 func ticks(d time.Duration) core.Ticks { return core.Ticks(d.Milliseconds()) }

@@ -20,6 +20,7 @@ import (
 	"github.com/quorate/quorate/impl/fs"
 	"github.com/quorate/quorate/impl/metaprops"
 	"github.com/quorate/quorate/impl/node"
+	"github.com/quorate/quorate/impl/snapshot"
 	"github.com/stretchr/testify/require"
 )
 
@@ -73,8 +74,10 @@ func TestFromFile(t *testing.T) {
 	}, o.warnings)
 	require.Equal(t, node.Config{
 		ID: 1, Dir: dir + "/m", Listen: "127.0.0.1:0", ListenerName: "C", Voters: []node.Voter{{ID: 1, Addr: "127.0.0.1:9"}},
-		Core: core.Config{ElectionTimeout: 10, FetchTimeout: 2000, ElectionBackoffMax: 1000, RequestTimeout: 2000, RetryBackoff: 20, AppendLinger: 3},
-		Log:  o.node.Log,
+		Core:      core.Config{ElectionTimeout: 10, FetchTimeout: 2000, ElectionBackoffMax: 1000, RequestTimeout: 2000, RetryBackoff: 20, AppendLinger: 3},
+		Log:       o.node.Log,
+		Snapshots: snapshot.Policy{MaxBytes: 20 << 20, MaxIntervalMs: 3600 * 1000},
+		Retention: snapshot.Retention{MaxBytes: 100 << 20, MaxMs: 7 * 24 * 3600 * 1000},
 	}, o.node)
 	require.EqualValues(t, 9000000, o.node.Log.SegmentBytes)
 	require.EqualValues(t, 7*24*3600*1000, o.node.Log.SegmentMs)
