@@ -99,7 +99,7 @@ func (c *Controller) commit(group []*change) {
 			}
 		}
 		if last = nil; len(w.records) > 0 {
-			_, last = (*quorum).ProposeIn(ctx, epoch, w.records)
+			_, last = (*quorum).ProposeIn(ctx, epoch, c.versionFirst(w.records))
 		} else {
 			// Nothing to write is an answer of the state, which may be old news.
 			_, last = (*quorum).Read(ctx)

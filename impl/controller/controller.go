@@ -17,6 +17,7 @@ const (
 	metadata          wire.API = 3
 	describeConfigs   wire.API = 32
 	incrementalConfig wire.API = 44
+	registration      wire.API = 70
 )
 
 // Error codes of Kafka's protocol.
@@ -86,6 +87,7 @@ func (c *Controller) APIs() map[wire.API]wire.Versions {
 		metadata:          {Min: 0, Max: 12, OK: true},
 		describeConfigs:   {Min: 1, Max: 4, OK: true},
 		incrementalConfig: {Min: 0, Max: 1, OK: true},
+		registration:      {Min: 0, Max: 0, OK: true},
 	}
 }
 
@@ -96,6 +98,8 @@ func (c *Controller) Handle(ctx context.Context, q kmsg.Request) kmsg.Response {
 		return c.alter(q)
 	case *kmsg.DescribeConfigsRequest:
 		return c.describe(ctx, q)
+	case *kmsg.ControllerRegistrationRequest:
+		return c.register(ctx, q)
 	case *kmsg.MetadataRequest:
 		return c.metadata(q)
 	}

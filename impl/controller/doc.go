@@ -20,6 +20,10 @@
 // NOT_CONTROLLER, which reads as if nothing could come of it; and Metadata is answered,
 // for clients that know no other way to the nodes of a cluster.
 //
+// A controller of Kafka is a follower of ours too: its ControllerRegistration becomes a
+// RegisterControllerRecord, and before the first record of a log stands a metadata.version,
+// without which it would end.
+//
 // A log that Kafka has filled is read too. Records that are not of configurations are
 // kept as they are, in order, and go into snapshots.
 package controller

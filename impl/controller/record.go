@@ -21,6 +21,8 @@ const (
 	typeBeginTransaction = 23
 	typeEndTransaction   = 24
 	typeAbortTransaction = 25
+
+	typeRegisterController = 27
 )
 
 // typeNames are the types that Kafka 4 writes or wrote.
@@ -32,7 +34,7 @@ var typeNames = map[uint64]string{
 	17: "BROKER_REGISTRATION_CHANGE_RECORD", 18: "ACCESS_CONTROL_ENTRY_RECORD", 19: "REMOVE_ACCESS_CONTROL_ENTRY_RECORD",
 	typeNoOp: "NO_OP_RECORD", 21: "ZK_MIGRATION_STATE_RECORD", 22: "REMOVE_USER_SCRAM_CREDENTIAL_RECORD",
 	typeBeginTransaction: "BEGIN_TRANSACTION_RECORD", typeEndTransaction: "END_TRANSACTION_RECORD",
-	typeAbortTransaction: "ABORT_TRANSACTION_RECORD", 26: "REMOVE_DELEGATION_TOKEN_RECORD", 27: "REGISTER_CONTROLLER_RECORD",
+	typeAbortTransaction: "ABORT_TRANSACTION_RECORD", 26: "REMOVE_DELEGATION_TOKEN_RECORD", typeRegisterController: "REGISTER_CONTROLLER_RECORD",
 }
 
 // ErrRecord is wrapped by errors that say that bytes are not a metadata record.
@@ -73,7 +75,9 @@ type Record struct {
 	// Feature and Level: of a FeatureLevelRecord.
 	Feature string
 	Level   int16
-	body    int // bytes after the frame
+	// Controller: of a RegisterControllerRecord.
+	Controller int32
+	body       int // bytes after the frame
 }
 
 // Decode reads a metadata record. It keeps no part of b. Types that are not decoded here
@@ -95,6 +99,9 @@ func Decode(b []byte) (Record, error) {
 	case r.Type == typeFeatureLevel && r.Version == 0:
 		r.Feature, r.Level = d.string(), int16(d.byte())<<8|int16(d.byte())
 		d.tags()
+	case r.Type == typeRegisterController && r.Version == 0:
+		r.Controller = int32(d.byte())<<24 | int32(d.byte())<<16 | int32(d.byte())<<8 | int32(d.byte())
+		d.b = nil // the rest is not looked into
 	default:
 		return r, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/quorate/quorate/impl/node"
 )
@@ -20,10 +21,12 @@ type resource struct {
 type state struct {
 	mu      sync.RWMutex
 	configs map[resource]map[string]string // guarded by mu; no empty one
+	// versioned: the log has a metadata.version.
+	versioned atomic.Bool
 
 	// Of the machine's goroutine only.
 	other       [][]byte       // records of other types that still count, in order
-	features    map[string]int // place in other of the last FeatureLevelRecord of each
+	places      map[string]int // in other, of those of which only the last one counts
 	transaction [][]byte       // a transaction that has not ended, from its begin on
 }
 
@@ -80,19 +83,29 @@ func (s *state) replay(b []byte) error {
 	case r.Config != nil:
 		s.set(r.Config)
 	case r.Feature != "":
-		if at, ok := s.features[r.Feature]; ok {
-			s.other[at] = slices.Clone(b)
-			break
+		s.last("feature "+r.Feature, b)
+		if r.Feature == metadataVersion {
+			s.versioned.Store(true)
 		}
-		if s.features == nil {
-			s.features = map[string]int{}
-		}
-		s.features[r.Feature] = len(s.other)
-		s.other = append(s.other, slices.Clone(b))
+	case r.Type == typeRegisterController && r.Version == 0:
+		s.last(fmt.Sprintf("controller %d", r.Controller), b)
 	default:
 		s.other = append(s.other, slices.Clone(b))
 	}
 	return nil
+}
+
+// last keeps a record in place of the one before of the same name.
+func (s *state) last(name string, b []byte) {
+	if at, ok := s.places[name]; ok {
+		s.other[at] = slices.Clone(b)
+		return
+	}
+	if s.places == nil {
+		s.places = map[string]int{}
+	}
+	s.places[name] = len(s.other)
+	s.other = append(s.other, slices.Clone(b))
 }
 
 func (s *state) set(r *ConfigRecord) {
@@ -170,7 +183,8 @@ func (s *state) Load(r node.SnapshotReader) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.configs, s.other, s.features = loaded.configs, loaded.other, loaded.features
+	s.configs, s.other, s.places = loaded.configs, loaded.other, loaded.places
+	s.versioned.Store(loaded.versioned.Load())
 	s.transaction = loaded.transaction
 	return nil
 }

@@ -1,0 +1,82 @@
+package controller
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// invalidRegistration: Kafka's INVALID_REGISTRATION.
+const invalidRegistration = 119
+
+// lastProtocol is the highest number of a security protocol: PLAINTEXT, SSL,
+// SASL_PLAINTEXT, SASL_SSL.
+const lastProtocol = 3
+
+// register answers ControllerRegistration with a RegisterControllerRecord
+// (ClusterControlManager.registerController). Every controller of Kafka sends it once, to
+// the leader that it knows, and goes on until it finds the record in the log. Nodes of
+// ours do not: nothing here asks who is registered.
+func (c *Controller) register(ctx context.Context, q *kmsg.ControllerRegistrationRequest) kmsg.Response {
+	resp := kmsg.NewPtrControllerRegistrationResponse()
+	for _, l := range q.Listeners {
+		if l.SecurityProtocol < 0 || l.SecurityProtocol > lastProtocol {
+			resp.ErrorCode, resp.ErrorMessage = invalidRegistration, kmsg.StringPtr("Unknown security protocol in the listener "+l.Name)
+			return resp
+		}
+	}
+	epoch, quorum := c.epoch.Load(), c.quorum.Load()
+	if epoch <= 0 || quorum == nil {
+		resp.ErrorCode = notController
+		return resp
+	}
+	_, err := (*quorum).ProposeIn(ctx, epoch, c.versionFirst([][]byte{appendRegistration(nil, q)}))
+	resp.ErrorCode, resp.ErrorMessage = refusalOf(err).fields()
+	return resp
+}
+
+// appendRegistration appends a RegisterControllerRecord, version 0, with its frame.
+func appendRegistration(dst []byte, q *kmsg.ControllerRegistrationRequest) []byte {
+	dst = append(dst, frameVersion, typeRegisterController, 0)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(q.ControllerID))
+	dst = append(dst, q.IncarnationID[:]...)
+	if q.ZkMigrationReady {
+		dst = append(dst, 1)
+	} else {
+		dst = append(dst, 0)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(q.Listeners))+1)
+	for _, l := range q.Listeners {
+		dst = appendString(appendString(dst, l.Name), l.Host)
+		dst = binary.BigEndian.AppendUint16(dst, l.Port)
+		dst = binary.BigEndian.AppendUint16(dst, uint16(l.SecurityProtocol))
+		dst = append(dst, 0) // no tagged fields
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(q.Features))+1)
+	for _, f := range q.Features {
+		dst = appendString(dst, f.Name)
+		dst = binary.BigEndian.AppendUint16(dst, uint16(f.MinSupportedVersion))
+		dst = binary.BigEndian.AppendUint16(dst, uint16(f.MaxSupportedVersion))
+		dst = append(dst, 0)
+	}
+	return append(dst, 0)
+}
+
+// metadataVersion is the feature that says which records a log may have.
+const metadataVersion = "metadata.version"
+
+// firstVersion is 4.0-IV3, which every Kafka 4 understands.
+const firstVersion = 25
+
+// versionFirst puts a metadata.version before the first records of a log. Kafka writes
+// one when its controller becomes active on an empty log (ActivationRecordsGenerator),
+// and a controller of it ends on a log that has records and none.
+func (c *Controller) versionFirst(records [][]byte) [][]byte {
+	if c.versioned.Load() {
+		return records
+	}
+	version := appendString([]byte{frameVersion, typeFeatureLevel, 0}, metadataVersion)
+	version = append(binary.BigEndian.AppendUint16(version, firstVersion), 0)
+	return append([][]byte{version}, records...)
+}
