@@ -21,7 +21,9 @@ func snapshotBytes(t *testing.T, id core.SnapshotID) []byte {
 	return b
 }
 
-func write(t *testing.T, disk fs.FS, dir string, id core.SnapshotID) {
+func write(t *testing.T, disk fs.FS, dir string, id core.SnapshotID) { put(t, disk, dir, id) }
+
+func put(t testing.TB, disk fs.FS, dir string, id core.SnapshotID) {
 	w, err := snapshot.Create(disk, dir, stored(id), 5)
 	require.NoError(t, err)
 	require.NoError(t, w.Append([][]byte{[]byte("state of "), []byte(stored(id).String())}))

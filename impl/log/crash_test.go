@@ -1,6 +1,7 @@
 package log
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -31,7 +32,7 @@ func crashCase(name string, cfg Config, before, do steps) crashtest.Case[used] {
 			if u.l, _, err = Open(d, testDir, cfg); err != nil {
 				return u, err
 			}
-			return u.all(before(t))
+			return u.all(t, before(t))
 		},
 		Do: func(t testing.TB, d *fs.Double, u used) (used, error) {
 			if u.l == nil {
@@ -40,10 +41,11 @@ func crashCase(name string, cfg Config, before, do steps) crashtest.Case[used] {
 					return u, err
 				}
 			}
-			return u.all(do(t))
+			return u.all(t, do(t))
 		},
 		Recover: func(t testing.TB, d *fs.Double, u used) (used, error) {
 			l, after := u.model.recover(t, d, cfg)
+			checkDerived(t, l)
 			return used{model: after}, l.Abandon()
 		},
 		Live: func(t testing.TB, d *fs.Double, u used) error {
@@ -53,30 +55,49 @@ func crashCase(name string, cfg Config, before, do steps) crashtest.Case[used] {
 			}
 			e := max(u.epoch(), 1)
 			u.l = l
-			u, err = u.all([]step{data(t, e, 30), change(t, e+1), flush, truncate(t, 1), flush, data(t, e+2, 300), flush, advance(t, 1), deleteOld(t)})
+			u, err = u.all(t, []step{data(t, e, 30), change(t, e+1), flush, truncate(t, 1), flush, data(t, e+2, 300), flush, advance(t, 1), deleteOld(t)})
 			if err != nil {
 				return err
 			}
 			checkIndexes(t, d, int(cfg.withDefaults().IndexIntervalBytes), false)
 			u.check(t, l)
-			after := d.Crash(fs.KeepNone)
-			_, _ = u.model.recover(t, after, cfg)
-			checkpoint, err := fs.ReadFile(after, testDir+"/"+epochFile)
-			require.NoError(t, err)
-			require.Equal(t, string(renderEpochs(l.Epochs())), string(checkpoint))
+			_, _ = u.model.recover(t, d.Crash(fs.KeepNone), cfg)
 			return l.Abandon()
 		},
 		Key: func(u used) string { return u.key() },
 	}
 }
 
-func (u used) all(list []step) (used, error) {
+func (u used) all(t testing.TB, list []step) (used, error) {
 	for _, s := range list {
 		if err := s(u.l, &u.model); err != nil {
 			return u, err
 		}
+		checkDerived(t, u.l)
 	}
 	return u, nil
+}
+
+// checkDerived: when all of a log is flushed, so is what the files say that follow from
+// it, and they say so.
+func checkDerived(t testing.TB, l *Log) {
+	if l.FlushedEnd() != l.EndOffset() || l.truncated || errors.Is(l.Err(), ErrClosed) {
+		return
+	}
+	disk := l.fsys.(*fs.Double).Crash(fs.KeepNone)
+	checkpoint, err := fs.ReadFile(disk, testDir+"/"+epochFile)
+	if len(l.Epochs()) > 0 || !errors.Is(err, fs.ErrNotExist) { // a new log has none yet
+		require.NoError(t, err)
+		require.Equal(t, string(renderEpochs(l.Epochs())), string(checkpoint))
+	}
+	point, err := fs.ReadFile(disk, testDir+"/"+pointFile)
+	require.NoError(t, err)
+	offset, ok := parsePoint(point)
+	require.True(t, ok, "%q", point)
+	require.LessOrEqual(t, offset, l.EndOffset())
+	if l.cfg.RecoveryPointBytes == 1 {
+		require.Equal(t, l.EndOffset(), offset)
+	}
 }
 
 // key tells which outcomes a model allows.
@@ -93,9 +114,13 @@ func (m *model) key() string {
 }
 
 func closeLog(l *Log, m *model) error {
-	err := l.Close()
-	if err == nil {
-		m.written, m.flushed, m.pending = m.batches, len(m.batches), false
+	if err := l.Close(); err != nil {
+		return err
+	}
+	m.written, m.flushed, m.pending = m.batches, len(m.batches), false
+	point, err := fs.ReadFile(l.fsys.(*fs.Double).Crash(fs.KeepNone), l.point.name)
+	if err == nil && string(point) != string(renderPoint(l.end)) {
+		err = fmt.Errorf("recovery point %q of a log closed at %d", point, l.end)
 	}
 	return err
 }
@@ -152,7 +177,8 @@ func crashCases(deep bool) (all []crashtest.Case[used]) {
 		{"append an epoch", false, one, list(tData(1, 20), tChange(2), tData(2, 20), tFlush, tData(2, 9), tFlush)},
 		{"append what was fetched", false, one, list(tFetched(1, 300, 20, 300), tFlush)},
 		{"roll", false, list(tChange(1), tData(1, 900), tFlush), list(tData(1, 900), tFlush, tData(1, 30), tFlush)},
-		{"roll with nothing flushed", true, list(tChange(1), tData(1, 1400), tFlush), list(tData(1, 200), tData(1, 500), tData(1, 30), tFlush)},
+		{"roll before a flush", false, list(tChange(1), tData(1, 1400), tFlush), list(tData(1, 200), tData(1, 600), tFlush)},
+		{"roll twice before a flush", true, list(tChange(1), tData(1, 1400), tFlush), list(tData(1, 200), tData(1, 500), tData(1, 30), tFlush)},
 		{"truncate", false, list(tChange(1), tData(1, 100), tData(1, 600), tData(1, 30), tFlush), list(tTruncate(2), tFlush, tData(1, 40), tFlush)},
 		{"truncate what is not flushed", false, one, list(tData(1, 400), tData(1, 30), tTruncate(2), tFlush, tData(1, 500), tFlush)},
 		{"truncate epochs", false, list(tChange(1), tData(1, 100), tFlush, tChange(2), tChange(3), tFlush), list(tTruncate(2), tFlush, tChange(4), tFlush)},
@@ -174,7 +200,7 @@ func crashCases(deep bool) (all []crashtest.Case[used]) {
 		if !c.deep || deep {
 			all = append(all, crashCase(c.name, exact, c.before, c.do))
 		}
-		if !c.deep && deep {
+		if !c.deep && (deep || c.name == "close") {
 			all = append(all, crashCase(c.name+", rare recovery points", rare, c.before, c.do))
 		}
 	}
@@ -190,5 +216,9 @@ func TestEveryFlush(t *testing.T) {
 	if testing.Short() {
 		t.Skip("sweeps once for each flush")
 	}
-	crashtest.Flushes(t, crashCases(false), map[string]string{})
+	crashtest.Flushes(t, crashCases(false), map[string]string{
+		"syncdir fs.WriteFile < log.(*Log).openMetadata < log.(*Log).open":           "the directory is flushed again before Open returns",
+		"syncdir fs.WriteFile < log.(*Log).writeDerived < log.(*Log).finishReset #1": "of leader-epoch-checkpoint: the recovery point follows, and flushes the directory too",
+		"syncdir quorumstate.(*Store).Load":                                          "the log, opened before, has flushed the directory; see impl/quorumstate",
+	})
 }

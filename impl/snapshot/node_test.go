@@ -228,8 +228,7 @@ func TestNodeSweep(t *testing.T) {
 			_, again := restart(t, d.Crash(fs.KeepNone))
 			require.Equal(t, append(slices.Clone(state), "next"), again)
 		}
-		for _, disk := range d.Crashes() {
-			after := disk()
+		for after := range crashesOf(d) {
 			check(after)
 		}
 		d.Restart()

@@ -15,8 +15,9 @@ import (
 // site is a flush in the source, with the calls that lead to it.
 type site struct {
 	// name is the kind of flush and the functions, innermost first.
-	name string
-	// id has lines too.
+	name  string
+	lines string
+	// id is both.
 	id string
 }
 
@@ -26,22 +27,27 @@ func (s *site) is(op fs.Op) bool {
 }
 
 // here is the site of a flush that is being done: the frames between the disk and the
-// test.
+// test, two of them outside of package fs. A function that flushes for several reasons
+// has one site for each caller.
 func here(op fs.Op) site {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	var names, lines []string
+	callers := 0 // of a function of package fs, or of the disk
 	for {
 		f, more := frames.Next()
 		file := path.Base(f.File)
 		dir := path.Base(path.Dir(f.File))
 		switch {
 		case dir == "fs" && (file == "double.go" || file == "fault.go"), len(names) == 0 && dir == "crashtest":
-		case dir == "crashtest", strings.HasSuffix(file, "_test.go"), !more:
-			s := site{name: op.Kind.String() + " " + strings.Join(names, " < ")}
-			s.id = s.name + " " + strings.Join(lines, " < ")
+		case dir == "crashtest", strings.HasSuffix(file, "_test.go"), callers == 2, !more:
+			s := site{name: op.Kind.String() + " " + strings.Join(names, " < "), lines: strings.Join(lines, " < ")}
+			s.id = s.name + " " + s.lines
 			return s
 		default:
+			if dir != "fs" {
+				callers++
+			}
 			names = append(names, path.Base(f.Function))
 			lines = append(lines, fmt.Sprintf("%s:%d", file, f.Line))
 		}
@@ -51,10 +57,11 @@ func here(op fs.Op) site {
 	}
 }
 
-// Flushes leaves out each flush of the cases in turn, by the calls that lead to it, and
+// Flushes leaves out each flush of the cases in turn, by its place and its caller, and
 // sweeps again: something must be wrong then. unneeded are those that nothing is wrong
-// without, by how their names start, each with the reason; one that does not occur fails
-// the test too.
+// without, by name, each with the reason; one that does not occur fails the test too. A
+// name is what is logged; where a function has several of one name, they have #1, #2 and
+// so on behind it.
 func Flushes[S any](t testing.TB, cases []Case[S], unneeded map[string]string) {
 	t.Helper()
 	sites := map[string]site{}
@@ -65,39 +72,39 @@ func Flushes[S any](t testing.TB, cases []Case[S], unneeded map[string]string) {
 			uses[s.id] = append(uses[s.id], i)
 		}
 	}
+	alike, number := map[string]int{}, map[string]int{}
+	for _, s := range sites {
+		alike[s.name]++
+	}
 	used := map[string]bool{}
 	missed := 0
 	for _, id := range slices.Sorted(maps.Keys(sites)) {
 		left := sites[id]
-		if reason, why := unneededBy(unneeded, left.name); why != "" {
-			used[reason] = true
-			t.Logf("not needed: %s: %s", left.name, why)
+		name := left.name
+		if alike[name] > 1 {
+			number[left.name]++
+			name += fmt.Sprintf(" #%d", number[left.name])
+		}
+		if why := unneeded[name]; why != "" {
+			used[name] = true
+			t.Logf("not needed: %s: %s", name, why)
 			continue
 		}
 		where, err := without(t, cases, uses[id], &left)
 		if err == nil {
 			missed++
-			t.Errorf("nothing is wrong without %s", left.id)
+			t.Errorf("nothing is wrong without %s (%s)", name, left.lines)
 			continue
 		}
 		what, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
-		t.Logf("needed: %s\n\t%s: %s", left.id, where, what)
+		t.Logf("needed: %s (%s)\n\t%s: %s", name, left.lines, where, what)
 	}
-	for reason := range unneeded {
-		if !used[reason] {
-			t.Errorf("no flush is %q", reason)
+	for name := range unneeded {
+		if !used[name] {
+			t.Errorf("no flush is %q", name)
 		}
 	}
-	t.Logf("TOTAL %d flushes by the calls that lead to them: %d noticed when left out, %d not, %d kinds exempt", len(sites), len(sites)-missed-len(used), missed, len(used))
-}
-
-func unneededBy(unneeded map[string]string, name string) (prefix, why string) {
-	for _, prefix := range slices.Sorted(maps.Keys(unneeded)) {
-		if strings.HasPrefix(name, prefix) {
-			return prefix, unneeded[prefix]
-		}
-	}
-	return "", ""
+	t.Logf("TOTAL %d flushes by place and caller: %d noticed when left out, %d not, %d that are not needed", len(sites), len(sites)-missed-len(used), missed, len(used))
 }
 
 // without sweeps cases until one notices that a flush is left out, and returns its name
