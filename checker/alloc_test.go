@@ -1,3 +1,7 @@
+//go:build !race
+
+// Under the race detector other things allocate.
+
 package checker
 
 import (
@@ -31,4 +35,22 @@ func TestStoreAllocatesNothingPerState(t *testing.T) {
 			assert.Less(t, perState, 0.05)
 		})
 	}
+}
+
+// TestNoAllocationPerState runs a second time, when everything is interned, and
+// demands that what is allocated does not grow with the states.
+func TestNoAllocationPerState(t *testing.T) {
+	spec := Interned(&relay{processes: 3, immediate: true, conn: true, inFlight: 2, maxSeq: 2, budgets: [4]uint8{0, 1, 0, 1}})
+	allocations := func() (uint64, uint64) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, err := Run(spec, Options{Workers: 1, KeepGoing: true})
+		require.NoError(t, err)
+		runtime.ReadMemStats(&after)
+		return after.Mallocs - before.Mallocs, r.Generated
+	}
+	allocations()
+	n, generated := allocations()
+	assert.Greater(t, generated, uint64(1_000_000))
+	assert.Less(t, n, generated/chunkStates+5_000, "chunks and one-time costs only")
 }

@@ -124,8 +124,12 @@ func TestDiagramsAreLaidOut(t *testing.T) {
 		{processes: 2, inFlight: 2, maxSeq: 3, immediate: true, budgets: [4]uint8{0, 1, 0, 0}},
 		{processes: 3, inFlight: 6, maxSeq: 3, budgets: [4]uint8{0, 0, 9, 9}},
 	}
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 3
+	}
 	for i, sys := range systems {
-		for seed := range uint64(20) {
+		for seed := range seeds {
 			d := Behaviour{Title: "relay", Processes: sys.Info().Processes, Trace: walk(Interned(sys), 40, seed), Verdict: []string{"the end"}}
 			out := draw(&d)
 			require.Len(t, out.Steps, len(d.Trace)+1)

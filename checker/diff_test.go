@@ -208,7 +208,11 @@ func TestDiffOnFields(t *testing.T) {
 // The comparison on fields that leaves nothing out agrees with that of whole states,
 // on graphs of all kinds.
 func TestDiffsAgree(t *testing.T) {
-	for seed := range uint64(300) {
+	seeds := uint64(300)
+	if testing.Short() {
+		seeds = 60
+	}
+	for seed := range seeds {
 		random := func(salt uint64) *graphSpec {
 			edges := map[uint64][]graphEdge{}
 			for s := range uint64(6) {

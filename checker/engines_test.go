@@ -9,6 +9,9 @@ import (
 
 func TestEnginesAgree(t *testing.T) {
 	for name, sys := range checker.Relays() {
+		if testing.Short() {
+			sys = checker.SmallRelay(sys)
+		}
 		t.Run(name, func(t *testing.T) {
 			r := checkertest.CompareEngines(t, func() checker.System[checker.RelayR, checker.RelayM, checker.RelayG] {
 				return sys

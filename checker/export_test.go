@@ -2,6 +2,18 @@ package checker
 
 import "iter"
 
+// SmallRelay gives a relay of the same kind with fewer states.
+func SmallRelay(sys System[relayR, relayM, relayG]) System[relayR, relayM, relayG] {
+	small := *sys.(*relay)
+	switch {
+	case small.conn:
+		small.processes, small.maxSeq = 2, 2
+	case small.immediate:
+		small.inFlight, small.budgets[3] = 1, 0
+	}
+	return &small
+}
+
 type (
 	RelayR = relayR
 	RelayM = relayM

@@ -21,12 +21,19 @@ func TestTableGrowsInPlace(t *testing.T) {
 		"in lumps":   func(i int) uint64 { return uint64(i%5)<<61 | uint64(i+1) },
 		"both ends":  func(i int) uint64 { return uint64(i)<<63 | uint64(i+1)<<32 ^ -uint64(i&1) },
 	}
+	sizes, percents, share := []int{leastSlots, 5000, 3 * growPart}, []int{101, 125, 150, 200, 400}, crowdedShare
+	if testing.Short() {
+		sizes, percents, share = []int{5000, 3 * growPart}, []int{125, 400}, crowdedShare/8
+	}
 	for name, key := range kinds {
-		for _, n := range []int{leastSlots, 5000, 3 * growPart} {
-			if name != "even" && n > 10_000 {
+		for _, n := range sizes {
+			share := share
+			if name == "even" {
+				share = crowdedShare
+			} else if n > 10_000 {
 				continue // long rows of collisions
 			}
-			for _, percent := range []int{101, 125, 150, 200, 400} {
+			for _, percent := range percents {
 				t.Run(fmt.Sprintf("%s/%d/%d%%", name, n, percent), func(t *testing.T) {
 					table := newTable(n)
 					defer table.free()
@@ -34,7 +41,7 @@ func TestTableGrowsInPlace(t *testing.T) {
 						table.handle()
 					}
 					var want []uint64
-					for i := range n / 100 * crowdedShare {
+					for i := range n / 100 * share {
 						if k := key(i); table.add(k) {
 							want = append(want, k)
 						}

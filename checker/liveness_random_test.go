@@ -323,8 +323,12 @@ func (n *naive) violates(p *LivenessProperty, r recurring) bool {
 
 // Leaving out what is in no suffix changes no answer.
 func TestLivenessFromEnds(t *testing.T) {
+	rounds := 4000
+	if testing.Short() {
+		rounds = 400
+	}
 	smaller, violated := 0, 0
-	for seed := range 4000 {
+	for seed := range rounds {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 11))
 		g := randomGraph(rnd, 3+rnd.IntN(6), 4+rnd.IntN(14))
 		g.live.Finally.From = 8
@@ -352,8 +356,8 @@ func TestLivenessFromEnds(t *testing.T) {
 		got.Distinct, got.Edges, got.Seconds, got.Bytes = want.Distinct, want.Edges, want.Seconds, want.Bytes
 		require.Equal(t, want, got, "seed %d", seed)
 	}
-	assert.Greater(t, smaller, 400)
-	assert.Greater(t, violated, 1000)
+	assert.Greater(t, smaller, rounds/10)
+	assert.Greater(t, violated, rounds/4)
 }
 
 func TestLivenessFromEndsIsHeld(t *testing.T) {

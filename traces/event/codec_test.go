@@ -13,7 +13,11 @@ import (
 
 func TestRoundTrip(t *testing.T) {
 	r := newRand(2)
-	for range 5000 {
+	rounds := 5000
+	if testing.Short() {
+		rounds = 500
+	}
+	for range rounds {
 		e := randomEvent(r)
 		line := AppendJSON(nil, &e)
 		var got Event
@@ -145,7 +149,11 @@ func TestDecodeRefuses(t *testing.T) {
 // A line that was cut anywhere is torn; nothing else is.
 func TestEveryPrefixIsTorn(t *testing.T) {
 	r := newRand(3)
-	for range 100 {
+	rounds := 100
+	if testing.Short() {
+		rounds = 20
+	}
+	for range rounds {
 		e := randomEvent(r)
 		line := AppendJSON(nil, &e)
 		for n := range line {
