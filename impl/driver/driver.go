@@ -153,6 +153,10 @@ func (d *Driver) Disk() core.DiskState { return d.disk }
 // Log is the log, for reading.
 func (d *Driver) Log() *log.Log { return d.log }
 
+// Digest is the chained digest of the log; false: it is not known, as the log began with
+// a snapshot of another replica.
+func (d *Driver) Digest() (uint64, bool) { return d.log.Digest(), !d.rebased }
+
 // Recovered says what Open had to cut off the log.
 func (d *Driver) Recovered() log.Recovered { return d.recovered }
 

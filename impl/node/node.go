@@ -163,6 +163,11 @@ func (n *Node) open() (err error) {
 	if n.incarnation, err = nextIncarnation(fsys, n.cfg.Dir, last.Inc); err != nil {
 		return err
 	}
+	if found && last.Inc == n.incarnation-1 {
+		if err := untold(fsys, n.logDir(), &last); err != nil {
+			return err
+		}
+	}
 	n.coreCfg = n.cfg.core(n.incarnation)
 	n.driver, err = driver.Open(fsys, n.logDir(), driver.Config{
 		Core: n.coreCfg, Log: n.cfg.Log, QuorumState: n.cfg.quorumState(), Incarnation: n.incarnation,

@@ -10,6 +10,8 @@ import (
 
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/driver"
+	"github.com/quorate/quorate/impl/fs"
+	"github.com/quorate/quorate/impl/snapshot"
 	"github.com/quorate/quorate/traces/event"
 )
 
@@ -39,7 +41,8 @@ func (p *pending) write(n *Node, in *input, seq int64) error {
 	for i := range n.effects.Ops {
 		op := &n.effects.Ops[i]
 		switch op.Kind {
-		case core.OpPersist, core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw, core.OpTruncate:
+		case core.OpPersist, core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw, core.OpTruncate,
+			core.OpInstallSnapshot, core.OpAdvanceLogStart:
 			changes = true
 		case core.OpEvent:
 			seq++
@@ -91,9 +94,54 @@ func openPending(dir string) (*pending, error) {
 	return &pending{f: f}, nil
 }
 
-// completeTrace adds to a trace whose last event is given the action that its process
-// was killed in, if it is found on the disk.
+// completeTrace adds to a trace whose last event is given what its process did last, if it
+// is found on the disk: the action that it was killed in, and a snapshot that was
+// durable and not taken by the replica yet.
 func completeTrace(trace, dir string, last *event.Event, d *driver.Driver) error {
+	if err := completeAction(trace, dir, last, d); err != nil {
+		return err
+	}
+	all := d.Disk().Snapshots
+	if len(all) == 0 {
+		return nil
+	}
+	id := event.SnapshotID{End: int64(all[len(all)-1].ID.End), Epoch: int32(all[len(all)-1].ID.Epoch)}
+	if id.End <= last.State.Snapshot.End || id.End > last.State.HighWatermark {
+		return nil
+	}
+	e := *last
+	e.Seq, e.Step = last.Seq+1, last.Step+1
+	e.Action, e.Args, e.Recv, e.Send, e.Log = "TakeSnapshot", event.Args{Snapshot: id}, nil, nil, nil
+	e.State.Has |= event.HasSnapshot
+	e.State.Snapshot, e.Durable = id, &event.Durable{LogEnd: -1, Snapshot: id}
+	return addEvent(trace, &e)
+}
+
+// untold are the snapshots that no event can tell of: written when a new leader did not
+// know the high watermark, so that the replica had not taken them when it was killed.
+// They are deleted, as if they had not been finished. last is the last event of the
+// process before.
+func untold(fsys fs.FS, dir string, last *event.Event) error {
+	ids, err := snapshot.List(fsys, dir)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	for _, id := range ids {
+		received := id.End == last.State.Fetching.Snapshot.End && id.Epoch == last.State.Fetching.Snapshot.Epoch
+		if id.End > last.State.Snapshot.End && id.End > last.State.HighWatermark && !received {
+			if err := snapshot.Delete(fsys, dir, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// completeAction adds the action that the process was killed in. last becomes it.
+func completeAction(trace, dir string, last *event.Event, d *driver.Driver) error {
 	text, err := os.ReadFile(path.Join(dir, pendingFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -108,27 +156,43 @@ func completeTrace(trace, dir string, last *event.Event, d *driver.Driver) error
 		if e.Node != last.Node || e.Inc != last.Inc || e.Seq != last.Seq+1 || !happened(&e, d) {
 			continue
 		}
+		digest, known := d.Digest()
 		if e.Log != nil {
-			e.Log.Digest = d.Log().Digest()
+			e.Log.Digest, e.Log.NoDigest = digest, !known
 		}
-		e.State.Has |= event.HasDigest
-		e.State.Digest = d.Log().Digest()
-		f, err := os.OpenFile(trace, os.O_APPEND|os.O_WRONLY, 0o644)
-		if err != nil {
-			return err
+		if known {
+			e.State.Has |= event.HasDigest
+			e.State.Digest = digest
+		} else if e.Log != nil {
+			e.Log.Digest = 0
 		}
-		_, err = f.Write(append(event.AppendJSON(nil, &e), '\n'))
-		return errors.Join(err, f.Close())
+		*last = e
+		return addEvent(trace, &e)
 	}
 	return nil
+}
+
+func addEvent(trace string, e *event.Event) error {
+	f, err := os.OpenFile(trace, os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(event.AppendJSON(nil, e), '\n'))
+	return errors.Join(err, f.Close())
 }
 
 // happened says whether the disk is as the action was to leave it.
 func happened(e *event.Event, d *driver.Driver) bool {
 	disk := d.Disk()
 	was := disk.Election
+	if d := e.Durable; d != nil && d.Snapshot != (event.SnapshotID{}) {
+		id := core.SnapshotID{End: core.Offset(d.Snapshot.End), Epoch: core.Epoch(d.Snapshot.Epoch)}
+		if n := len(disk.Snapshots); n == 0 || disk.Snapshots[n-1].ID != id {
+			return false
+		}
+	}
 	return disk.HasElection && int32(was.Epoch) == e.State.Epoch && int32(was.Leader) == e.State.Leader &&
-		int32(was.Voted.ID) == e.State.Voted && int64(disk.LogEnd) == e.State.LogEnd
+		int32(was.Voted.ID) == e.State.Voted && int64(disk.LogEnd) == e.State.LogEnd && int64(disk.LogStart) == e.State.LogStart
 }
 
 // lastEvent finds the last event of a trace; false if there is none, or if the file
