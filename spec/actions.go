@@ -21,6 +21,11 @@ const (
 	ActionLeaveResigned
 	ActionStartRead
 	ActionServeRead
+	ActionTakeSnapshot
+	ActionAdvanceLogStart
+	ActionSendFetchSnapshot
+	ActionInstallSnapshot
+	ActionAbandonSnapshot
 	ActionCrash
 	ActionLoseDisk
 	ActionRestart
@@ -32,6 +37,8 @@ const (
 	ActionHandleEndQuorumEpochResponse
 	ActionHandleFetchRequest
 	ActionHandleFetchResponse
+	ActionHandleFetchSnapshotRequest
+	ActionHandleFetchSnapshotResponse
 	NumReplicaActions
 
 	// What the environment does to messages follows.
@@ -66,6 +73,11 @@ var actionTable = [NumActions]actionInfo{
 	ActionLeaveResigned:                  {name: "LeaveResigned", local: LeaveResigned},
 	ActionStartRead:                      {name: "StartRead", local: StartRead},
 	ActionServeRead:                      {name: "ServeRead", local: ServeRead},
+	ActionTakeSnapshot:                   {name: "TakeSnapshot", local: TakeSnapshot},
+	ActionAdvanceLogStart:                {name: "AdvanceLogStart", local: AdvanceLogStart},
+	ActionSendFetchSnapshot:              {name: "SendFetchSnapshot", local: SendFetchSnapshot},
+	ActionInstallSnapshot:                {name: "InstallSnapshot", local: InstallSnapshot},
+	ActionAbandonSnapshot:                {name: "AbandonSnapshot", local: AbandonSnapshot},
 	ActionCrash:                          {name: "Crash", local: Crash},
 	ActionLoseDisk:                       {name: "LoseDisk", local: LoseDisk},
 	ActionRestart:                        {name: "Restart", local: Restart},
@@ -77,6 +89,8 @@ var actionTable = [NumActions]actionInfo{
 	ActionHandleEndQuorumEpochResponse:   {name: "HandleEndQuorumEpochResponse", handler: HandleEndQuorumEpochResponse, kind: EndQuorumEpoch, answer: true},
 	ActionHandleFetchRequest:             {name: "HandleFetchRequest", handler: HandleFetchRequest, kind: Fetch},
 	ActionHandleFetchResponse:            {name: "HandleFetchResponse", handler: HandleFetchResponse, kind: Fetch, answer: true},
+	ActionHandleFetchSnapshotRequest:     {name: "HandleFetchSnapshotRequest", handler: HandleFetchSnapshotRequest, kind: FetchSnapshot},
+	ActionHandleFetchSnapshotResponse:    {name: "HandleFetchSnapshotResponse", handler: HandleFetchSnapshotResponse, kind: FetchSnapshot, answer: true},
 	ActionDrop:                           {name: "Drop"},
 	ActionDuplicate:                      {name: "Duplicate"},
 	ActionCloseConnection:                {name: "CloseConnection"},
@@ -93,6 +107,16 @@ func ActionNamed(name string) (ActionID, bool) {
 		}
 	}
 	return 0, false
+}
+
+// AboutSnapshots says whether an action happens only where there are snapshots.
+func (a ActionID) AboutSnapshots() bool {
+	switch a {
+	case ActionTakeSnapshot, ActionAdvanceLogStart, ActionSendFetchSnapshot, ActionInstallSnapshot, ActionAbandonSnapshot,
+		ActionHandleFetchSnapshotRequest, ActionHandleFetchSnapshotResponse:
+		return true
+	}
+	return false
 }
 
 // Handles says whether the action handles a message.

@@ -43,6 +43,10 @@ func becauseOf(p checker.Props, r *Replica, g *Ghost, say func(string, ...any)) 
 		if r.Role == Leader {
 			becauseMissing(r, &g.Exposed, &g.ExposedIn, "exposed", say)
 		}
+	case SnapshotCovers:
+		say("the log of %s starts at %d, and what is below is in none of its snapshots: %s", r.ID, r.LogStart, r.Snapshots.text())
+	case LogContiguity, SnapshotWhole, SnapshotCommitted:
+		becauseOfSnapshot(p, r, g, say)
 	case LeaderCompleteness:
 		becauseMissing(r, &g.Chosen, &g.ChosenIn, "chosen", say)
 	case StateMachineSafety:
@@ -66,6 +70,25 @@ func becauseOf(p checker.Props, r *Replica, g *Ghost, say func(string, ...any)) 
 				}
 			}
 			return
+		}
+	}
+}
+
+// becauseOfSnapshot names the snapshots that violate p.
+func becauseOfSnapshot(p checker.Props, r *Replica, g *Ghost, say func(string, ...any)) {
+	for _, s := range r.Snapshots.All() {
+		one := *r
+		one.Snapshots.set([]Snapshot{s})
+		if checkSnapshots(&one, g)&p == 0 {
+			continue
+		}
+		switch p {
+		case LogContiguity:
+			say("%s holds the snapshot %s, and its log %s starts at %d and ends at %d", r.ID, s, r.Log.String(), r.LogStart, r.Log.End())
+		case SnapshotWhole:
+			say("the snapshot %s of %s holds other records than its name says", s, r.ID)
+		case SnapshotCommitted:
+			say("%s holds the snapshot %s; exposed is %s", r.ID, s, g.Exposed.String())
 		}
 	}
 }
@@ -120,6 +143,10 @@ func becauseOfStep(p checker.Props, old, now *Replica, before, after *Ghost, say
 	case MonotonicHighWatermark:
 		if now.HighWatermark < old.HighWatermark {
 			say("the high watermark of %s goes back from %s to %s", now.ID, offsetText(old.HighWatermark), offsetText(now.HighWatermark))
+		}
+	case MonotonicLogStart:
+		if now.LogStart < old.LogStart {
+			say("the log of %s starts at %d; it started at %d", now.ID, now.LogStart, old.LogStart)
 		}
 	case LeaderAppendOnly:
 		if at := CommonPrefix(&old.Log, &now.Log); old.Role == Leader && now.Role == Leader && at < old.Log.End() {

@@ -37,6 +37,13 @@ var Constants = []Constant{
 	count("reads", func(m *Model) *uint8 { return &m.Reads }),
 	count("resignations", func(m *Model) *uint8 { return &m.Resigns }),
 	count("late", func(m *Model) *uint8 { return &m.Late }),
+	count("snapshots", func(m *Model) *uint8 { return &m.Snapshots }),
+	{"snapshot-parts", "0 to 9", func(m *Model) string { return fmt.Sprint(m.Parts) },
+		func(m *Model, v string) error {
+			n, err := parseNumber(v, 0, 9)
+			m.Parts = uint8(n)
+			return err
+		}},
 	{"in-flight", fmt.Sprintf("1 to %d", checker.MaxMessages), func(m *Model) string { return strconv.Itoa(m.InFlight) },
 		func(m *Model, v string) (err error) {
 			m.InFlight, err = parseNumber(v, 1, checker.MaxMessages)
@@ -127,6 +134,8 @@ func (m *Model) Check() error {
 		return fmt.Errorf("pre-votes on %s; there are %s", m.PreVote, all)
 	case m.Stand != nil && len(m.Stand) < int(m.Epochs):
 		return fmt.Errorf("it says who may stand in %d epochs of %d", len(m.Stand), m.Epochs)
+	case m.Snapshots == 0 && m.Parts > 0:
+		return fmt.Errorf("snapshots in %d parts, and none are taken", m.Parts)
 	case m.MergeFlush && m.Crashes > 0:
 		return fmt.Errorf("merge-flush hides what a crash takes: not with %d crashes", m.Crashes)
 	}
@@ -218,7 +227,7 @@ func (s KindSet) String() string {
 		return "none"
 	}
 	var names []string
-	for k := Vote; k <= Fetch; k++ {
+	for k := Vote; k < numKinds; k++ {
 		if s.has(k) {
 			names = append(names, k.String())
 		}
@@ -229,7 +238,7 @@ func (s KindSet) String() string {
 func parseKinds(v string) (KindSet, error) {
 	switch v {
 	case "all":
-		return Kinds(Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch), nil
+		return Kinds(Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch, FetchSnapshot), nil
 	case "none", "":
 		return 0, nil
 	}

@@ -6,9 +6,12 @@ import "github.com/quorate/quorate/checker"
 type Args struct {
 	// Dst is whom a message is sent to.
 	Dst ID
-	// Count is how many records are appended or answered, and the offset up to
-	// which Flush flushes.
+	// Count is how many records are appended or answered, how much of a snapshot is
+	// answered, and the offset up to which Flush flushes, where a snapshot ends that is
+	// taken, and where the log is to start.
 	Count int64
+	// Size is that of the snapshot of which a part is answered.
+	Size int64
 	// Park leaves a fetch with the leader, to be answered later.
 	Park bool
 	// Keep chooses what a crash leaves of the log, see Survivors.
@@ -144,6 +147,21 @@ const (
 	FetchDiverges
 	MovesForward
 	OfVoter
+	IsFollower
+	IsReceiving
+	SnapshotIsLater
+	SnapshotInLog
+	BelowHighWatermark
+	BelowFlushed
+	LogStartIsLater
+	SnapshotHeld
+	PositionInSnapshot
+	PartInRange
+	PartFits
+	SnapshotReceived
+	SnapshotWanted
+	NotBelowLog
+	NamesSnapshot
 	NumGuards
 )
 
@@ -154,6 +172,13 @@ var guardNames = [NumGuards]string{
 	"FlushInRange", "OthersVote", "NotReading", "IsReading", "EpochCommitted", "ReadConfirmed", "PrefixInRange", "KeepInRange",
 	"NotStale", "NewerEpoch", "NoError", "NamesLeader", "ToPreVoter", "VoteAllowed", "FirstVote", "Tallying",
 	"WasGranted", "FromReader", "FromLeader", "AnswersFetch", "ServesFetch", "FetchIsValid", "FetchDiverges", "MovesForward", "OfVoter",
+	"IsFollower", "IsReceiving", "SnapshotIsLater", "SnapshotInLog", "BelowHighWatermark", "BelowFlushed", "LogStartIsLater", "SnapshotHeld",
+	"PositionInSnapshot", "PartInRange", "PartFits", "SnapshotReceived", "SnapshotWanted", "NotBelowLog", "NamesSnapshot",
+}
+
+// AboutSnapshots says whether a guard of another action asks for snapshots.
+func (g Guard) AboutSnapshots() bool {
+	return g == NotBelowLog || g == NamesSnapshot || g == SnapshotWanted
 }
 
 func (g Guard) String() string { return guardNames[g] }
@@ -196,6 +221,11 @@ var guardsOf = map[ActionID][]Guard{
 	ActionLeaveResigned:                  {SupportsPreVote, IsResigned},
 	ActionStartRead:                      {IsLeader, NotReading, EpochCommitted},
 	ActionServeRead:                      {IsLeader, IsReading, ReadConfirmed},
+	ActionTakeSnapshot:                   {IsUp, SnapshotIsLater, SnapshotInLog, BelowHighWatermark, BelowFlushed},
+	ActionAdvanceLogStart:                {IsUp, LogStartIsLater, SnapshotHeld},
+	ActionSendFetchSnapshot:              {IsFollower, ToLeader, IsReceiving, LogFlushed},
+	ActionInstallSnapshot:                {IsFollower, SnapshotReceived, SnapshotWanted, LogFlushed},
+	ActionAbandonSnapshot:                {IsReceiving},
 	ActionCrash:                          {IsUp, KeepInRange},
 	ActionLoseDisk:                       {IsUp},
 	ActionRestart:                        {IsDown},
@@ -205,6 +235,8 @@ var guardsOf = map[ActionID][]Guard{
 	ActionHandleBeginQuorumEpochResponse: {IsUp, NotStale, NewerEpoch, NoError, NamesLeader, FromReader},
 	ActionHandleEndQuorumEpochRequest:    {IsUp, NotStale, NewerEpoch},
 	ActionHandleEndQuorumEpochResponse:   {IsUp, NotStale, NewerEpoch, NoError, NamesLeader},
-	ActionHandleFetchRequest:             {IsUp, PrefixInRange, ServesFetch, FetchIsValid, OfVoter},
-	ActionHandleFetchResponse:            {IsUp, TruncationFlushed, NotStale, NewerEpoch, NoError, NamesLeader, FromLeader, AnswersFetch, FetchDiverges, MovesForward},
+	ActionHandleFetchRequest:             {IsUp, PrefixInRange, ServesFetch, NotBelowLog, FetchIsValid, OfVoter},
+	ActionHandleFetchResponse:            {IsUp, TruncationFlushed, NotStale, NewerEpoch, NoError, NamesLeader, FromLeader, AnswersFetch, NamesSnapshot, SnapshotWanted, FetchDiverges, MovesForward},
+	ActionHandleFetchSnapshotRequest:     {IsUp, ServesFetch, SnapshotHeld, PositionInSnapshot, PartInRange},
+	ActionHandleFetchSnapshotResponse:    {IsUp, NotStale, NewerEpoch, NoError, NamesLeader, FromLeader, IsReceiving, PartFits},
 }

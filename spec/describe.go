@@ -9,7 +9,7 @@ import (
 
 // pack fits the parameters of a step of a model into 32 bits.
 func pack(a Args) uint32 {
-	p := uint32(a.Dst)&0xff | uint32(a.Keep)&0xff<<8 | uint32(a.Count)&0x7fff<<16
+	p := uint32(a.Dst)&0xff | uint32(a.Keep)&0xff<<8 | uint32(a.Count)&0x7ff<<16 | uint32(a.Size)&0xf<<27
 	if a.Park {
 		p |= 1 << 31
 	}
@@ -20,7 +20,7 @@ func pack(a Args) uint32 {
 func UnpackArgs(i checker.Instance) Args {
 	return Args{
 		Dst: ID(i.Args & 0xff), Keep: int(i.Args >> 8 & 0xff),
-		Count: int64(i.Args >> 16 & 0x7fff), Park: i.Args>>31 == 1,
+		Count: int64(i.Args >> 16 & 0x7ff), Size: int64(i.Args >> 27 & 0xf), Park: i.Args>>31 == 1,
 	}
 }
 
@@ -29,10 +29,16 @@ func formatStep(m *Model, who int, i checker.Instance) string {
 	a, args := ActionID(i.Action), UnpackArgs(i)
 	var with []string
 	switch a {
-	case ActionSendVoteRequest, ActionSendBeginQuorumEpoch, ActionSendEndQuorumEpoch, ActionSendFetch:
+	case ActionSendVoteRequest, ActionSendBeginQuorumEpoch, ActionSendEndQuorumEpoch, ActionSendFetch, ActionSendFetchSnapshot:
 		with = append(with, "to "+args.Dst.String())
 	case ActionFlush:
 		with = append(with, fmt.Sprintf("up to %d", args.Count))
+	case ActionTakeSnapshot:
+		with = append(with, fmt.Sprintf("of all below %d", args.Count))
+	case ActionAdvanceLogStart:
+		with = append(with, fmt.Sprintf("to %d", args.Count))
+	case ActionHandleFetchSnapshotRequest:
+		with = append(with, fmt.Sprintf("%d of %d parts", args.Count, args.Size))
 	case ActionAppend:
 		with = append(with, fmt.Sprintf("%d record", args.Count))
 	case ActionHandleFetchRequest:
@@ -108,6 +114,9 @@ func Describe(r *Replica) []checker.Field {
 	add("disk", r.Disk.String(), r.TruncationPending())
 	add("granted", r.Granted.String(), r.Granted != 0)
 	add("hasFetched", "yes", r.HasFetched)
+	add("logStart", offsetText(r.LogStart), r.LogStart > 0)
+	add("snapshots", r.Snapshots.String(), len(r.Snapshots.All()) > 0)
+	add("fetching", r.Fetching.String(), r.Fetching.Snapshot.End > 0)
 	if r.Role == Leader {
 		var ends []string
 		for i, e := range r.End {
@@ -141,6 +150,12 @@ func (m *Msg) String() string {
 		fmt.Fprintf(&b, " granted %v", m.Granted)
 	case m.Kind == Vote:
 		fmt.Fprintf(&b, " log end %d last epoch %d", m.Offset, m.LastEpoch)
+	case m.Kind == FetchSnapshot && !m.Response:
+		fmt.Fprintf(&b, " %s from %d", m.Snapshot, m.Position)
+	case m.Kind == FetchSnapshot:
+		fmt.Fprintf(&b, " %s from %d: %d of %d", m.Snapshot, m.Position, m.Bytes, m.Size)
+	case m.Kind == Fetch && m.Snapshot.End > 0:
+		fmt.Fprintf(&b, " for offset %d: snapshot %s", m.Offset, m.Snapshot)
 	case m.Kind == Fetch && !m.Response:
 		fmt.Fprintf(&b, " offset %d last epoch %d", m.Offset, m.LastEpoch)
 	case m.Kind == Fetch && m.Diverging:
@@ -188,6 +203,9 @@ type ReplicaView struct {
 	EpochStart int    `expr:"epochStart"`
 	Reading    bool   `expr:"reading"`
 	Log        string `expr:"log"`
+	LogStart   int    `expr:"logStart"`
+	Snapshot   int    `expr:"snapshot"` // end of the latest, 0 if none
+	Fetching   int    `expr:"fetching"` // end of the one that is being received, 0 if none
 }
 
 // MessageView is a message in flight as a predicate of find sees it.
@@ -204,6 +222,8 @@ type MessageView struct {
 	Diverging bool   `expr:"diverging"`
 	Records   int    `expr:"records"`
 	Late      bool   `expr:"late"`
+	Snapshot  int    `expr:"snapshot"` // where it ends, 0 if none
+	Position  int    `expr:"position"`
 }
 
 // Env implements checker.System: what a predicate of find may ask.
@@ -219,6 +239,7 @@ func (s *System) Env(replicas []*Replica, network []*Msg, g *Ghost) map[string]a
 			Leader: name(r.Election.Leader), Voted: name(r.Election.Voted),
 			HW: int(r.HighWatermark), End: int(r.Log.End()), LastEpoch: int(r.Log.LastEpoch()),
 			Flushed: int(r.FlushedEnd()), EpochStart: int(r.EpochStart), Reading: r.Reading, Log: r.Log.String(),
+			LogStart: int(r.LogStart), Snapshot: int(r.Snapshots.Latest().End), Fetching: int(r.Fetching.Snapshot.End),
 		})
 	}
 	ms := make([]MessageView, 0, len(network))
@@ -227,6 +248,7 @@ func (s *System) Env(replicas []*Replica, network []*Msg, g *Ghost) map[string]a
 			Kind: m.Kind.String(), Response: m.Response, From: m.Src.String(), To: m.Dst.String(), Epoch: int(m.Epoch),
 			Error: m.Error.String(), PreVote: m.PreVote, Granted: m.Granted, Offset: int(m.Offset),
 			Diverging: m.Diverging, Records: int(m.Records.End()), Late: m.Late,
+			Snapshot: int(m.Snapshot.End), Position: int(m.Position),
 		})
 	}
 	return map[string]any{"replicas": rs, "messages": ms, "exposed": int(g.Exposed.End()), "chosen": int(g.Chosen.End())}

@@ -2,7 +2,8 @@ package spec
 
 // Crash: the process stops, and the machine may lose power: of what was not
 // flushed the file system may keep any part, so the log becomes one of Survivors.
-// The quorum-state file is replaced whole, so it is what was stored last.
+// The quorum-state file is replaced whole, so it is what was stored last; a snapshot and
+// the log start are durable when they are there.
 func Crash(c *Ctx, r *Replica, a Args, _ *Outbox) bool {
 	if !c.Require(IsUp, r.Role != Down) {
 		return false
@@ -16,6 +17,8 @@ func Crash(c *Ctx, r *Replica, a Args, _ *Outbox) bool {
 	r.Role = Down
 	r.Log, r.Disk = kept, kept
 	r.HighWatermark = Unknown
+	r.Fetching = Fetching{}
+	r.Snapshots.losePower()
 	r.Election = r.Stored
 	return true
 }
@@ -60,9 +63,11 @@ func LoseDisk(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 	if !c.Require(IsUp, r.Role != Down) {
 		return false
 	}
-	large := r.Log.large
-	*r = NewReplica(r.ID, r.Version)
-	r.Log.large, r.Disk.large = large, large
+	if r.Log.large == 0 {
+		*r = NewReplica(r.ID, r.Version)
+	} else {
+		*r = NewLargeReplica(r.ID, r.Version)
+	}
 	r.Role = Down
 	return true
 }

@@ -6,7 +6,7 @@ import "github.com/quorate/quorate/checker"
 // refuse is seldom news: whoever does not lead cannot resign.
 const lesser = GuardSet(1<<IsUp | 1<<IsDown | 1<<IsVoter | 1<<SupportsPreVote | 1<<MayStand | 1<<IsProspective | 1<<IsNominee |
 	1<<IsCandidate | 1<<IsLeader | 1<<IsResigned | 1<<IsFetcher | 1<<IsReading | 1<<ToOtherVoter | 1<<ToOther | 1<<ToPreVoter |
-	1<<SomethingToFlush | 1<<FlushInRange | 1<<PrefixInRange | 1<<KeepInRange)
+	1<<IsFollower | 1<<IsReceiving | 1<<PartInRange | 1<<SomethingToFlush | 1<<FlushInRange | 1<<PrefixInRange | 1<<KeepInRange)
 
 // Attempts implements checker.Explainer.
 func (s *System) Attempts(action checker.ActionID, r *Replica, m *Msg, yield func(checker.Attempt)) {
@@ -81,6 +81,8 @@ func budgetOf(a ActionID) checker.Budget {
 	switch a {
 	case ActionAppend:
 		return budgetRecords
+	case ActionTakeSnapshot:
+		return budgetSnapshots
 	case ActionCrash:
 		return budgetCrashes
 	case ActionLoseDisk:
@@ -101,6 +103,8 @@ func (s *System) Unoffered(action checker.ActionID) string {
 		return "the model allows no " + s.info.Budgets[b].Name
 	}
 	switch {
+	case m.Snapshots == 0 && a.AboutSnapshots():
+		return "the model has no snapshots"
 	case a == ActionFlush && m.MergeFlush:
 		return "the model flushes in the step that writes (MergeFlush)"
 	case a == ActionResign && m.CheckQuorum:
@@ -132,6 +136,16 @@ func (s *System) instances(a ActionID, r *Replica, m *Msg, yield func(Args, chec
 		if s.model.Park {
 			yield(Args{Park: true}, b)
 		}
+	case ActionHandleFetchSnapshotRequest:
+		for k := range s.model.parts() + 1 {
+			yield(Args{Count: k, Size: s.model.parts()}, b)
+		}
+	case ActionTakeSnapshot, ActionAdvanceLogStart:
+		for end := int64(1); end <= int64(r.Log.End()); end++ {
+			yield(Args{Count: end}, b)
+		}
+	case ActionSendFetchSnapshot:
+		yield(Args{Dst: r.Election.Leader}, b)
 	case ActionFlush:
 		yield(Args{Count: int64(r.Log.End())}, b)
 	case ActionAppend:

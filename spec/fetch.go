@@ -18,7 +18,8 @@ func SendFetch(c *Ctx, r *Replica, a Args, out *Outbox) bool {
 }
 
 // HandleFetchRequest: a leader answers with any non-empty prefix of the records
-// that follow, or with the point where the logs part. A valid fetch is the
+// that follow, with the point where the logs part, or with the snapshot to fetch
+// instead. A valid fetch is the
 // acknowledgement of everything before it, and may move the high watermark. A
 // fetch that finds nothing new may be parked: its progress counts, the answer
 // comes later. KIP-595; KafkaRaftClient.handleFetchRequest, tryCompleteFetchRequest.
@@ -35,8 +36,10 @@ func HandleFetchRequest(c *Ctx, r *Replica, m *Msg, a Args, out *Outbox) bool {
 	case !c.Require(ServesFetch, r.Role == Leader):
 		e = NotLeaderOrFollower
 	}
-	endEpoch, end := r.Log.EndOffsetForEpoch(m.LastEpoch)
-	valid := m.Offset == 0 || endEpoch == m.LastEpoch && m.Offset <= end
+	endEpoch, end := r.EndOffsetForEpoch(m.LastEpoch)
+	valid := m.Offset >= r.LogStart && (m.Offset == 0 || endEpoch == m.LastEpoch && m.Offset <= end)
+	below := e == NoErrorCode && !c.Require(NotBelowLog, !c.Rules.BelowLog(r, m))
+	valid = valid && !below
 	most := int64(0)
 	if e == NoErrorCode && valid {
 		most = int64(r.Log.End() - m.Offset)
@@ -59,7 +62,9 @@ func HandleFetchRequest(c *Ctx, r *Replica, m *Msg, a Args, out *Outbox) bool {
 	}
 	answer := respond(r, m, NoErrorCode)
 	answer.Offset, answer.LastEpoch, answer.HighWatermark = m.Offset, m.LastEpoch, c.Rules.Tells(r, m)
-	if valid {
+	if below {
+		answer.Snapshot = r.Snapshots.Latest().name()
+	} else if valid {
 		answer.Records = r.Log.Slice(m.Offset, m.Offset+Offset(a.Count))
 	} else {
 		answer.Diverging, answer.DivergingEpoch, answer.DivergingEnd = true, endEpoch, end
@@ -69,8 +74,8 @@ func HandleFetchRequest(c *Ctx, r *Replica, m *Msg, a Args, out *Outbox) bool {
 	return true
 }
 
-// HandleFetchResponse: a follower cuts its log where it left the leader's, or
-// appends what it was sent, and takes the high watermark as far as its own log
+// HandleFetchResponse: a follower cuts its log where it left the leader's, goes for
+// the snapshot that it was sent to if it needs one, or appends what it was sent, and takes the high watermark as far as its own log
 // goes. It must have asked for exactly this, in this epoch. KIP-595;
 // KafkaRaftClient.handleFetchResponse.
 func HandleFetchResponse(c *Ctx, r *Replica, m *Msg, _ Args, _ *Outbox) bool {
@@ -85,12 +90,22 @@ func HandleFetchResponse(c *Ctx, r *Replica, m *Msg, _ Args, _ *Outbox) bool {
 	if !c.Require(AnswersFetch, m.Offset == r.Log.End() && m.LastEpoch == r.Log.LastEpoch()) {
 		return true
 	}
+	toSnapshot := c.Require(NamesSnapshot, m.Snapshot.End > 0)
+	if toSnapshot && !c.Require(SnapshotWanted, c.Rules.Wants(r, m.Snapshot)) {
+		return true // not believed
+	}
 	if r.Role == Follower {
 		r.HasFetched = true
 	}
 	if c.Require(FetchDiverges, m.Diverging) {
 		if to := c.Rules.TruncationPoint(r, m); to < r.Log.End() {
 			r.Log.TruncateTo(to)
+		}
+		return true
+	}
+	if toSnapshot {
+		if !r.Fetching.Snapshot.names(m.Snapshot) {
+			r.Fetching = Fetching{Snapshot: m.Snapshot, From: m.Src}
 		}
 		return true
 	}

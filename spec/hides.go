@@ -46,6 +46,11 @@ func (m *Model) Hides() []string {
 			add("CheckQuorum is off: leaders give up on request. Hidden are leaders that do so since no majority fetches.")
 		}
 	}
+	if m.Snapshots == 0 {
+		add("No replica takes snapshots (KIP-630): every log begins at offset 0.")
+	} else {
+		add("Snapshots: a replica that is sent to one asks its leader for that and nothing else. Hidden are fetches beside a transfer, and snapshots of which the parts are many.")
+	}
 	switch old := m.old(); {
 	case m.PreVote == 0:
 		add("No replica knows pre-votes (KIP-996).")
@@ -58,7 +63,7 @@ func (m *Model) Hides() []string {
 // words lists the kinds.
 func (s KindSet) words() string {
 	var names []string
-	for k := Vote; k <= Fetch; k++ {
+	for k := Vote; k < numKinds; k++ {
 		if s.has(k) {
 			names = append(names, k.String())
 		}

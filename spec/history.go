@@ -223,7 +223,7 @@ func missing(l *Log, epoch Epoch, history, in *Log) bool {
 // outline is what history and invariants may see of a replica.
 func outline(r *Replica, of checker.Sight) Replica {
 	if of == checker.SightChecked {
-		seen := Replica{Log: r.Log, HighWatermark: r.HighWatermark}
+		seen := Replica{Log: r.Log, HighWatermark: r.HighWatermark, LogStart: r.LogStart, Snapshots: r.Snapshots}
 		if r.Role == Leader {
 			seen.Role, seen.Election.Epoch = Leader, r.Election.Epoch
 		}

@@ -17,6 +17,11 @@ const (
 	VoteOnce
 	RoleFieldsClear
 	HwSound
+	SnapshotCovers
+	LogContiguity
+	SnapshotWhole
+	SnapshotCommitted
+	MonotonicLogStart
 	HighWatermarkPastLeaderChange
 	ClientRecordCommitted
 	HighWatermarkMovedByFlush
@@ -38,7 +43,29 @@ const (
 	CandidateRestarted
 	FollowerRestarted
 	ReadServed
+	SnapshotTaken
+	LogStartAdvanced
+	SnapshotInstalled
+	SnapshotInstalledOnEmpty
+	SnapshotInstalledOnBehind
+	SnapshotInstalledOnDiverged
+	SnapshotInstalledOverLaterEpoch
+	LogContinuedSnapshot
+	TransferResumed
+	TransferOvertaken
+	TransferReplaced
+	SnapshotGone
+	LedWithSnapshot
 )
+
+// SnapshotProperties are those of states and steps that say nothing where there are no
+// snapshots.
+const SnapshotProperties = SnapshotCovers | LogContiguity | SnapshotWhole | SnapshotCommitted | MonotonicLogStart
+
+// snapshotBranches are the sometimes properties that need a snapshot.
+const snapshotBranches = SnapshotTaken | LogStartAdvanced | SnapshotInstalled | SnapshotInstalledOnEmpty | SnapshotInstalledOnBehind |
+	SnapshotInstalledOnDiverged | SnapshotInstalledOverLaterEpoch | LogContinuedSnapshot | TransferResumed | TransferOvertaken |
+	TransferReplaced | SnapshotGone | LedWithSnapshot
 
 // Properties lists them, in the order of their bits.
 var Properties = []checker.Property{
@@ -55,6 +82,11 @@ var Properties = []checker.Property{
 	{Name: "VoteOnce", Kind: checker.Always, Doc: "within an epoch a replica never changes or forgets its vote", Restates: "FirstVote"},
 	{Name: "RoleFieldsClear", Kind: checker.Always, Doc: "what belongs to one role is zero in every other, so that equal states are equal"},
 	{Name: "HwSound", Kind: checker.Always, Doc: "a high watermark is on the disks of a majority, behind a record of the leader's epoch", Restates: "MayExpose"},
+	{Name: "SnapshotCovers", Kind: checker.Invariant, Doc: "whatever is below the start of a log is in a snapshot that its replica holds, on disk"},
+	{Name: "LogContiguity", Kind: checker.Invariant, Doc: "a log goes on from each snapshot that its replica holds: none ends before the log starts or behind its end, or with another record than the log has there"},
+	{Name: "SnapshotWhole", Kind: checker.Invariant, Doc: "a snapshot holds each record below its end, and no other"},
+	{Name: "SnapshotCommitted", Kind: checker.Invariant, Doc: "a snapshot holds nothing that has not been exposed, as it was exposed"},
+	{Name: "MonotonicLogStart", Kind: checker.Always, Doc: "the start of a log never goes back, over restarts too", Restates: "LogStartIsLater"},
 	{Name: "HighWatermarkPastLeaderChange", Kind: checker.Sometimes, Doc: "a leader commits its LeaderChange record alone, without a client"},
 	{Name: "ClientRecordCommitted", Kind: checker.Sometimes, Doc: "a leader commits a client's record"},
 	{Name: "HighWatermarkMovedByFlush", Kind: checker.Sometimes, Doc: "the flush of the leader is what completes a majority"},
@@ -76,6 +108,19 @@ var Properties = []checker.Property{
 	{Name: "CandidateRestarted", Kind: checker.Sometimes, Doc: "a candidate comes back from a restart with its own vote"},
 	{Name: "FollowerRestarted", Kind: checker.Sometimes, Doc: "a follower comes back from a restart as follower"},
 	{Name: "ReadServed", Kind: checker.Sometimes, Doc: "a linearizable read is served"},
+	{Name: "SnapshotTaken", Kind: checker.Sometimes, Doc: "a replica takes a snapshot"},
+	{Name: "LogStartAdvanced", Kind: checker.Sometimes, Doc: "a log starts later than it did, at a snapshot"},
+	{Name: "SnapshotInstalled", Kind: checker.Sometimes, Doc: "a follower installs the snapshot that it fetched"},
+	{Name: "SnapshotInstalledOnEmpty", Kind: checker.Sometimes, Doc: "a follower that has nothing installs a snapshot"},
+	{Name: "SnapshotInstalledOnBehind", Kind: checker.Sometimes, Doc: "a follower whose log is a part of what the snapshot holds installs it"},
+	{Name: "SnapshotInstalledOnDiverged", Kind: checker.Sometimes, Doc: "a follower with records that the snapshot does not hold installs it"},
+	{Name: "SnapshotInstalledOverLaterEpoch", Kind: checker.Sometimes, Doc: "a follower whose log ends in a later epoch than the snapshot installs it"},
+	{Name: "LogContinuedSnapshot", Kind: checker.Sometimes, Doc: "a follower appends the first records behind a snapshot"},
+	{Name: "TransferResumed", Kind: checker.Sometimes, Doc: "a follower asks for the next part of a snapshot"},
+	{Name: "TransferOvertaken", Kind: checker.Sometimes, Doc: "a newer epoch ends a transfer that has begun"},
+	{Name: "TransferReplaced", Kind: checker.Sometimes, Doc: "a follower that receives a snapshot is sent to another"},
+	{Name: "SnapshotGone", Kind: checker.Sometimes, Doc: "the leader has a snapshot no more that is being received"},
+	{Name: "LedWithSnapshot", Kind: checker.Sometimes, Doc: "a replica leads whose log does not begin at 0"},
 }
 
 // CheckOne returns the invariants that one replica violates.
@@ -90,6 +135,9 @@ func CheckOne(r *Replica, g *Ghost) checker.Props {
 	if !g.follows(&r.Log) {
 		bad |= UniqueEpochOffset
 	}
+	if r.LogStart > 0 || len(r.Snapshots.All()) > 0 {
+		bad |= checkSnapshots(r, g)
+	}
 	if r.Role == Leader {
 		if missing(&r.Log, r.Election.Epoch, &g.Exposed, &g.ExposedIn) {
 			bad |= CommittedStable
@@ -97,6 +145,30 @@ func CheckOne(r *Replica, g *Ghost) checker.Props {
 		if missing(&r.Log, r.Election.Epoch, &g.Chosen, &g.ChosenIn) {
 			bad |= LeaderCompleteness
 		}
+	}
+	return bad
+}
+
+// checkSnapshots returns the invariants of snapshots that one replica violates.
+func checkSnapshots(r *Replica, g *Ghost) checker.Props {
+	var bad checker.Props
+	covered := r.LogStart == 0
+	for _, s := range r.Snapshots.All() {
+		if s.End >= r.LogStart && s.Lacks <= 0 {
+			covered = true
+		}
+		if s.Lacks != 0 {
+			bad |= SnapshotWhole
+		}
+		if !r.contains(s) {
+			bad |= LogContiguity
+		}
+		if s.End > g.Exposed.End() || g.Exposed.At(s.End-1).Epoch != s.Epoch {
+			bad |= SnapshotCommitted
+		}
+	}
+	if !covered {
+		bad |= SnapshotCovers
 	}
 	return bad
 }
@@ -127,6 +199,9 @@ func CheckStep(a ActionID, old, now *Replica) checker.Props {
 	}
 	if !roleFieldsClear(now) {
 		bad |= RoleFieldsClear
+	}
+	if now.LogStart < old.LogStart {
+		bad |= MonotonicLogStart
 	}
 	if old.Role == Down || now.Role == Down {
 		return bad
@@ -174,6 +249,9 @@ func ReachStep(a ActionID, old, now *Replica) checker.Props {
 	if old.Role == Leader && newer {
 		reached |= LeaderReplaced
 	}
+	if old.Fetching.Position > 0 && now.Election.Epoch > old.Election.Epoch && now.Fetching.Snapshot.End == 0 {
+		reached |= TransferOvertaken
+	}
 	learned := old.Election.Leader == Nobody && now.Election.Leader != Nobody && now.Election.Epoch == old.Election.Epoch
 	switch a {
 	case ActionHandleFetchResponse:
@@ -188,6 +266,12 @@ func ReachStep(a ActionID, old, now *Replica) checker.Props {
 		}
 		if learned {
 			reached |= LeaderLearnedFromAnswer
+		}
+		if now.Log.End() > old.Log.End() && old.LogStart > 0 && old.Log.End() == old.LogStart {
+			reached |= LogContinuedSnapshot
+		}
+		if was := old.Fetching.Snapshot; was.End > 0 && now.Fetching.Snapshot.End > 0 && !was.names(now.Fetching.Snapshot) {
+			reached |= TransferReplaced
 		}
 	case ActionHandleVoteResponse:
 		if newer {
@@ -227,10 +311,53 @@ func ReachStep(a ActionID, old, now *Replica) checker.Props {
 		if now.Role == Follower {
 			reached |= FollowerRestarted
 		}
+	case ActionBecomeLeader:
+		if now.LogStart > 0 {
+			reached |= LedWithSnapshot
+		}
+	case ActionTakeSnapshot:
+		if now.Snapshots.Latest().End > old.Snapshots.Latest().End {
+			reached |= SnapshotTaken
+		}
+	case ActionAdvanceLogStart:
+		if now.LogStart > old.LogStart && now.Snapshots.endsAt(now.LogStart) {
+			reached |= LogStartAdvanced
+		}
+	case ActionSendFetchSnapshot:
+		if now.Fetching.Position > 0 {
+			reached |= TransferResumed
+		}
+	case ActionHandleFetchSnapshotResponse:
+		if old.Fetching.Snapshot.End > 0 && now.Fetching.Snapshot.End == 0 && now.Election.Epoch == old.Election.Epoch {
+			reached |= SnapshotGone
+		}
+	case ActionInstallSnapshot:
+		reached |= reachInstall(old, now)
 	case ActionServeRead:
 		if !now.Reading {
 			reached |= ReadServed
 		}
+	}
+	return reached
+}
+
+// reachInstall: onto what a snapshot was installed.
+func reachInstall(old, now *Replica) checker.Props {
+	s := now.Snapshots.Latest()
+	if now.LogStart <= old.LogStart || now.Log.End() != s.End {
+		return 0
+	}
+	reached := SnapshotInstalled
+	switch common := CommonPrefix(&old.Log, &now.Log); {
+	case old.Log.End() == 0:
+		reached |= SnapshotInstalledOnEmpty
+	case common == old.Log.End():
+		reached |= SnapshotInstalledOnBehind
+	default:
+		reached |= SnapshotInstalledOnDiverged
+	}
+	if old.Log.LastEpoch() > s.Epoch {
+		reached |= SnapshotInstalledOverLaterEpoch
 	}
 	return reached
 }

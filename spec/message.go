@@ -3,15 +3,17 @@ package spec
 // Kind is the API of a message.
 type Kind uint32
 
-// APIs of KIP-595.
+// APIs of KIP-595 and KIP-630.
 const (
 	Vote Kind = iota + 1
 	BeginQuorumEpoch
 	EndQuorumEpoch
 	Fetch
+	FetchSnapshot
+	numKinds
 )
 
-var kindNames = [...]string{"", "Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch"}
+var kindNames = [...]string{"", "Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch", "FetchSnapshot"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -24,9 +26,11 @@ const (
 	NotLeaderOrFollower
 	FencedLeaderEpoch
 	UnknownLeaderEpoch
+	SnapshotNotFound
+	PositionOutOfRange
 )
 
-var errorNames = [...]string{"NONE", "NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH"}
+var errorNames = [...]string{"NONE", "NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "SNAPSHOT_NOT_FOUND", "POSITION_OUT_OF_RANGE"}
 
 func (e Error) String() string { return errorNames[e] }
 
@@ -42,6 +46,12 @@ type Msg struct {
 	HighWatermark Offset
 	// DivergingEnd is where DivergingEpoch ends in the log of the leader.
 	DivergingEnd Offset
+	// Snapshot is what a FetchSnapshot is about, and where a Fetch response sends a
+	// follower that the log cannot help; none if it does not.
+	Snapshot Snapshot
+	// Position is where the part of a FetchSnapshot begins; its response says how much
+	// there is, and the Size of the whole. Records go with the last part.
+	Position, Bytes, Size int64
 	// Epoch is the epoch that the sender states.
 	Epoch Epoch
 	// LastEpoch is the epoch of the record before Offset.

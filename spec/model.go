@@ -19,6 +19,9 @@ type Model struct {
 	// Budgets: client records, crashes, lost disks, reads, resignations, and
 	// messages copied or outliving their connection.
 	Records, Crashes, Disks, Reads, Resigns, Late uint8
+	// Snapshots is how many are taken, 0: none, and nothing that goes with them; Parts in
+	// how many parts one is transferred (1 if 0).
+	Snapshots, Parts uint8
 	// InFlight is how many messages may be in flight at once.
 	InFlight int
 	// Immediate kinds of messages are sent, handled and answered in one step.
@@ -44,7 +47,7 @@ type Model struct {
 
 // HasBudgets says whether states differ in budget counters at all.
 func (m *Model) HasBudgets() bool {
-	return m.Records+m.Crashes+m.Disks+m.Reads+m.Resigns+m.Late > 0
+	return m.Records+m.Crashes+m.Disks+m.Reads+m.Resigns+m.Late+m.Snapshots > 0
 }
 
 // Pin is what a model must give: distinct states, the same without budget
@@ -88,6 +91,8 @@ func (m *Model) old() Set {
 
 func (m *Model) silences(k Kind) bool { return m.Silent.has(k) }
 
+func (m *Model) parts() int64 { return int64(max(m.Parts, 1)) }
+
 func (m *Model) mayStand(e Epoch, id ID) bool {
 	return m.Stand == nil || int(e) <= len(m.Stand) && m.Stand[e-1].Has(id)
 }
@@ -121,15 +126,18 @@ func (m *Model) Constants() string {
 	for _, b := range []struct {
 		n    uint8
 		name string
-	}{{m.Records, "records"}, {m.Crashes, "crashes"}, {m.Disks, "lost disks"}, {m.Reads, "reads"}, {m.Resigns, "resignations"}, {m.Late, "late"}} {
+	}{{m.Records, "records"}, {m.Crashes, "crashes"}, {m.Disks, "lost disks"}, {m.Reads, "reads"}, {m.Resigns, "resignations"}, {m.Late, "late"}, {m.Snapshots, "snapshots"}} {
 		if b.n > 0 {
 			s += fmt.Sprintf(", %s %d", b.name, b.n)
 		}
 	}
+	if m.Parts > 0 {
+		s += fmt.Sprintf(" in %d parts", m.Parts)
+	}
 	s += fmt.Sprintf(", in flight %d", m.InFlight)
 	if m.Immediate != 0 {
 		s += ", exchanges at once:"
-		for k := Vote; k <= Fetch; k++ {
+		for k := Vote; k < numKinds; k++ {
 			if m.Immediate.has(k) {
 				s += " " + k.String()
 			}

@@ -162,6 +162,36 @@ var Models = []Model{
 		Voters: 3, Epochs: 2, Records: 1, InFlight: 2, Silent: Kinds(BeginQuorumEpoch), Immediate: Kinds(Vote), Stand: stand(justA, justC), Park: true, MergeFlush: true,
 	},
 	{
+		Name: "snapshot", Why: "snapshots: the log starts later, and whoever is behind or has nothing fetches a snapshot in two parts",
+		Voters: 3, Epochs: 1, Records: 1, Snapshots: 2, Parts: 2, InFlight: 1, Immediate: Kinds(Vote, BeginQuorumEpoch, Fetch), Silent: Kinds(BeginQuorumEpoch),
+		Stand: stand(justA), MergeFlush: true,
+	},
+	{
+		Name: "snapshot-diverged", Why: "a snapshot for a follower that has diverged, whole exchanges at once",
+		Voters: 3, Epochs: 3, Snapshots: 1, InFlight: 1, Immediate: Kinds(Vote, BeginQuorumEpoch, Fetch, FetchSnapshot), Silent: Kinds(BeginQuorumEpoch),
+		Stand: stand(justA, justC, justA), MergeFlush: true,
+	},
+	{
+		Name: "snapshot-transfer", Why: "a new leader while a snapshot is on its way in two parts",
+		Voters: 3, Epochs: 2, Snapshots: 2, Parts: 2, InFlight: 1, Immediate: Kinds(Vote, BeginQuorumEpoch, Fetch), Silent: Kinds(BeginQuorumEpoch),
+		Stand: stand(justA, justC), MergeFlush: true,
+	},
+	{
+		Name: "snapshot-crash", Why: "a crash around snapshots: what is on disk",
+		Voters: 3, Epochs: 2, Snapshots: 2, Crashes: 1, InFlight: 1, Immediate: Kinds(Vote, BeginQuorumEpoch, Fetch, FetchSnapshot), Silent: Kinds(BeginQuorumEpoch),
+		Stand: stand(justA, justC),
+	},
+	{
+		Name: "snapshot-late", Why: "snapshots with single messages, one of which outlives its connection or is copied",
+		Voters: 2, Observers: 1, Epochs: 1, Records: 1, Snapshots: 2, Late: 1, InFlight: 2, Immediate: Kinds(Vote, BeginQuorumEpoch), Silent: Kinds(BeginQuorumEpoch),
+		Stand: stand(justA), MergeFlush: true,
+	},
+	{
+		Name: "snapshot-epochs", Why: "snapshots over three epochs, with a client's record, fetches with single messages",
+		Voters: 3, Epochs: 3, Records: 1, Snapshots: 2, Parts: 2, InFlight: 1, Immediate: Kinds(Vote, BeginQuorumEpoch), Silent: Kinds(BeginQuorumEpoch),
+		Stand: stand(justA, justC, justA), MergeFlush: true, Deep: true,
+	},
+	{
 		Name: "lost-disk", Why: "a voter that comes back under its old id without its disk",
 		Voters: 3, Epochs: 2, Disks: 1, InFlight: 1, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, justC), Unsafe: "CommittedStable",
 	},

@@ -22,7 +22,9 @@ type Mutation struct {
 }
 
 // Mutations are all known mutations, in the order of the protocol.
-var Mutations = []Mutation{
+var Mutations = append(logMutations, snapshotMutations...)
+
+var logMutations = []Mutation{
 	{
 		ID: "KAFKA-12619", Title: "the high watermark may move when a majority has only reached the epoch's start offset",
 		Source: "KAFKA-12619; known also as figure 8 with an off-by-one",

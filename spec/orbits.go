@@ -18,6 +18,7 @@ var orbits = map[string]uint64{
 	"four-epochs":     8_266_465,
 	"prevote-epochs":  3_074_356,
 	"four-two-epochs": 267_181,
+	"snapshot":        14_806,
 }
 
 // Orbits is the pinned number of states up to symmetry, if the model has any

@@ -36,5 +36,11 @@ var pins = map[string]Pin{
 	"five-epochs":       {Distinct: 192430692, Projected: 192430692, Depth: 103},
 	"three-in-flight":   {Distinct: 1557259, Projected: 1557259, Depth: 59},
 	"parked":            {Distinct: 439933, Projected: 431159, Depth: 47},
+	"snapshot":          {Distinct: 29530, Projected: 27169, Depth: 27},
+	"snapshot-diverged": {Distinct: 156077, Projected: 156077, Depth: 34},
+	"snapshot-transfer": {Distinct: 81611, Projected: 77296, Depth: 35},
+	"snapshot-crash":    {Distinct: 999537, Projected: 835878, Depth: 38},
+	"snapshot-late":     {Distinct: 616062, Projected: 497491, Depth: 43},
+	"snapshot-epochs":   {Distinct: 43123018, Projected: 0, Depth: 67},
 	"lost-disk":         {Distinct: 398951, Projected: 357413, Depth: 64},
 }

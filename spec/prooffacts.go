@@ -216,7 +216,7 @@ func stepLemma(v Variant) checker.Lemma {
 	l := checker.Lemma{}
 	for a := range NumReplicaActions {
 		name := a.String()
-		if a == ActionLoseDisk {
+		if !proofsTry(a) {
 			name = ""
 		}
 		l.Actions = append(l.Actions, name)

@@ -40,7 +40,7 @@ func Proofs(v Variant) []checker.Proof[ProofState] {
 func proofActionNames() []string {
 	var names []string
 	for a := range NumActions {
-		if a == ActionLoseDisk {
+		if a < NumReplicaActions && !proofsTry(a) {
 			names = append(names, "")
 			continue
 		}
@@ -49,11 +49,11 @@ func proofActionNames() []string {
 	return names
 }
 
-// proofBranches are the sometimes properties, by bit.
+// proofBranches are the sometimes properties that the proofs' actions may reach, by bit.
 func proofBranches() []string {
 	var names []string
-	for _, p := range Properties {
-		if p.Kind == checker.Sometimes {
+	for i, p := range Properties {
+		if p.Kind == checker.Sometimes && snapshotBranches>>i&1 == 0 {
 			names = append(names, p.Name)
 		} else {
 			names = append(names, "")

@@ -200,8 +200,8 @@ func (p *proofSteps) Steps(s *ProofState, f func(m checker.Move, next *ProofStat
 	for i := range s.replicas() {
 		r := &s.Replicas[i]
 		for a := ActionID(0); a < ActionHandleVoteRequest; a++ {
-			if a == ActionLoseDisk {
-				continue // which the proofs exclude
+			if !proofsTry(a) {
+				continue
 			}
 			for _, args := range p.args(a, s, r) {
 				p.take(s, r, -1, a, args, f)
@@ -373,11 +373,15 @@ func (p *proofSteps) Tell(s *ProofState, m checker.Move) string {
 	return text
 }
 
-// actionsOfProof are all that a replica does but LoseDisk, which the proofs exclude.
+// proofsTry says whether the proofs speak of an action: they exclude LoseDisk, and
+// whatever has to do with snapshots.
+func proofsTry(a ActionID) bool { return a != ActionLoseDisk && !a.AboutSnapshots() }
+
+// actionsOfProof are all of these.
 func actionsOfProof() []ActionID {
 	var all []ActionID
 	for a := ActionID(0); a < NumReplicaActions; a++ {
-		if a != ActionLoseDisk {
+		if proofsTry(a) {
 			all = append(all, a)
 		}
 	}

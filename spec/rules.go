@@ -57,6 +57,25 @@ type Rules struct {
 	MayRead func(r *Replica) bool
 	// IsConfirmed: the leader was confirmed since the read began.
 	IsConfirmed func(c *Ctx, r *Replica) bool
+
+	// MaySnapshot: what is below end may be in a snapshot.
+	MaySnapshot func(r *Replica, end Offset) bool
+	// MaySnapshotUnflushed: also if the log is not on disk up to there.
+	MaySnapshotUnflushed func(r *Replica) bool
+	// Snapshot is the snapshot that is taken of what is below end.
+	Snapshot func(r *Replica, end Offset) Snapshot
+	// MayStartAt: the log may begin at an offset.
+	MayStartAt func(r *Replica, to Offset) bool
+	// BelowLog: only a snapshot helps who fetches with m.
+	BelowLog func(r *Replica, m *Msg) bool
+	// Wants: a follower goes for a snapshot, and installs it.
+	Wants func(r *Replica, s Snapshot) bool
+	// ForgetFetching: r has a new epoch.
+	ForgetFetching func(r *Replica)
+	// LogAfterInstall is the log of r when the snapshot that it received is installed;
+	// FlushesInstall: it is on disk then; KeepsOldSnapshots: so are the snapshots from before.
+	LogAfterInstall                   func(r *Replica) Log
+	FlushesInstall, KeepsOldSnapshots func(r *Replica) bool
 }
 
 // CleanRules are the rules of Kafka 4.x.
@@ -108,6 +127,20 @@ func CleanRules() *Rules {
 			voters := c.voters(r)
 			return (r.Confirmed & voters).Len() >= c.Rules.Majority(voters.Len())
 		},
+		MaySnapshot:          func(r *Replica, end Offset) bool { return end <= r.HighWatermark },
+		MaySnapshotUnflushed: func(*Replica) bool { return false },
+		Snapshot:             func(r *Replica, end Offset) Snapshot { return Snapshot{End: end, Epoch: r.epochBefore(end)} },
+		MayStartAt:           func(r *Replica, to Offset) bool { return r.Snapshots.endsAt(to) },
+		BelowLog:             belowLog,
+		Wants:                wants,
+		ForgetFetching:       func(r *Replica) { r.Fetching = Fetching{} },
+		LogAfterInstall: func(r *Replica) Log {
+			log := r.Fetching.Contents
+			log.large = r.Log.large
+			return log
+		},
+		FlushesInstall:    func(*Replica) bool { return true },
+		KeepsOldSnapshots: func(*Replica) bool { return false },
 	}
 }
 
@@ -140,7 +173,7 @@ func truncationPoint(r *Replica, m *Msg) Offset {
 	if m.DivergingEpoch == 0 {
 		return min(m.DivergingEnd, r.Log.End())
 	}
-	epoch, end := r.Log.EndOffsetForEpoch(m.DivergingEpoch)
+	epoch, end := r.EndOffsetForEpoch(m.DivergingEpoch)
 	if epoch == m.DivergingEpoch {
 		return min(end, m.DivergingEnd)
 	}

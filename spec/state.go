@@ -113,6 +113,13 @@ type Replica struct {
 	// Election is in memory, Stored in the quorum-state file.
 	Election, Stored Election
 
+	// LogStart is the first offset that is still in the log; what is before it only the
+	// snapshots have. Both are durable as soon as they are there.
+	LogStart  Offset
+	Snapshots Snapshots
+	// Fetching is the snapshot that is being received. In memory only.
+	Fetching Fetching
+
 	// Leader: number of the present or last read of this epoch.
 	ReadRound uint32
 
@@ -135,6 +142,13 @@ type Replica struct {
 // NewReplica is a replica before its first start, with an empty disk.
 func NewReplica(id ID, v Version) Replica {
 	return Replica{ID: id, Version: v, HighWatermark: Unknown}
+}
+
+// NewLargeReplica is one without limits, for long traces.
+func NewLargeReplica(id ID, v Version) Replica {
+	r := NewReplica(id, v)
+	r.Log, r.Disk, r.Snapshots.large = NewLargeLog(), NewLargeLog(), 1
+	return r
 }
 
 // FlushedEnd is the offset below which the log is durable: nothing that a crash

@@ -81,6 +81,7 @@ func (s *System) PermuteProcess(perm checker.Perm, r *Replica) Replica {
 	to.ID = p.id(r.ID)
 	to.Log, to.Disk = p.log(&r.Log), p.log(&r.Disk)
 	to.End = p.offsets(&r.End)
+	to.Fetching.Contents, to.Fetching.From = p.log(&r.Fetching.Contents), p.id(r.Fetching.From)
 	to.Election, to.Stored = p.election(r.Election), p.election(r.Stored)
 	to.Granted, to.Confirmed = p.set(r.Granted), p.set(r.Confirmed)
 	return to

@@ -48,6 +48,7 @@ const (
 	budgetReads
 	budgetResigns
 	budgetLate
+	budgetSnapshots
 	numBudgets
 )
 
@@ -76,6 +77,7 @@ func NewSystem(m *Model, v Variant) *System {
 		Budgets: []checker.BudgetInfo{
 			{}, {Name: "client records", Limit: m.Records}, {Name: "crashes", Limit: m.Crashes}, {Name: "lost disks", Limit: m.Disks},
 			{Name: "reads", Limit: m.Reads}, {Name: "resignations", Limit: m.Resigns}, {Name: "late messages", Limit: m.Late},
+			{Name: "snapshots", Limit: m.Snapshots},
 		},
 	}
 	for a := ActionID(0); a < NumActions; a++ {
@@ -222,6 +224,10 @@ func (s *System) Local(r *Replica, b checker.Budget, out *steps) {
 		s.try(r, nil, ActionLoseDisk, Args{}, out)
 	case budgetReads:
 		s.try(r, nil, ActionStartRead, Args{}, out)
+	case budgetSnapshots:
+		for end := int64(1); end <= int64(r.Log.End()); end++ {
+			s.try(r, nil, ActionTakeSnapshot, Args{Count: end}, out)
+		}
 	case budgetResigns:
 		if m.CheckQuorum {
 			s.try(r, nil, ActionCheckQuorumResign, Args{}, out)
@@ -256,6 +262,21 @@ func (s *System) free(r *Replica, out *steps) {
 			s.try(r, nil, ActionSendFetch, Args{Dst: dst}, out)
 		}
 	}
+	if m.Snapshots > 0 {
+		s.snapshots(r, out)
+	}
+}
+
+// snapshots lists what else replicas do with snapshots.
+func (s *System) snapshots(r *Replica, out *steps) {
+	for to := int64(1); to <= int64(r.Log.End()); to++ {
+		s.try(r, nil, ActionAdvanceLogStart, Args{Count: to}, out)
+	}
+	if r.Fetching.Snapshot.End > 0 {
+		s.try(r, nil, ActionSendFetchSnapshot, Args{Dst: r.Election.Leader}, out)
+		s.try(r, nil, ActionInstallSnapshot, Args{}, out)
+		s.try(r, nil, ActionAbandonSnapshot, Args{}, out)
+	}
 }
 
 // announces bounds to whom a leader says that it leads: whoever has not fetched yet,
@@ -267,7 +288,7 @@ func (s *System) announces(r *Replica, dst ID) bool {
 // asks bounds whom a replica without a leader asks.
 func (s *System) asks(r *Replica, dst ID) bool {
 	if r.Role == Follower {
-		return dst == r.Election.Leader
+		return dst == r.Election.Leader && r.Fetching.Snapshot.End == 0 // else SendFetchSnapshot
 	}
 	return s.model.Bootstrap || !s.ctx.Voters.Has(r.ID)
 }
@@ -292,6 +313,10 @@ func (s *System) raiseEpoch(r *Replica, a ActionID, out *steps) {
 // Deliver implements checker.System.
 func (s *System) Deliver(r *Replica, m *Msg, out *steps) {
 	a := HandlerOf(m)
+	if a == ActionHandleFetchSnapshotRequest {
+		s.parts(r, m, out)
+		return
+	}
 	if a != ActionHandleFetchRequest {
 		s.try(r, m, a, Args{}, out)
 		return
@@ -304,6 +329,18 @@ func (s *System) Deliver(r *Replica, m *Msg, out *steps) {
 		if s.try(r, m, a, Args{Park: true}, out) && out.List[n].Next == *r {
 			out.List = out.List[:n] // parked again: nothing happens
 		}
+	}
+}
+
+// parts lists the answers to a request for a part of a snapshot: any that is not empty, or
+// an error.
+func (s *System) parts(r *Replica, m *Msg, out *steps) {
+	n, size := len(out.List), s.model.parts()
+	for k := int64(1); k <= size; k++ {
+		s.try(r, m, ActionHandleFetchSnapshotRequest, Args{Count: k, Size: size}, out)
+	}
+	if len(out.List) == n {
+		s.try(r, m, ActionHandleFetchSnapshotRequest, Args{Size: size}, out)
 	}
 }
 

@@ -12,6 +12,7 @@ func leaveRole(r *Replica) {
 func (c *Ctx) elect(r *Replica, e Election) {
 	if e.Epoch != r.Election.Epoch {
 		r.Life = 0
+		c.Rules.ForgetFetching(r)
 	}
 	old := r.Election
 	r.Election = e

@@ -2,14 +2,19 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/spec"
 )
 
-// twin says whether the twin has a property: all but those that something is reached.
-func twin(p checker.Property) bool { return p.Kind != checker.Sometimes }
+// twin says whether the twin has a property: all but those that something is reached and
+// those of snapshots.
+func twin(p checker.Property) bool {
+	at := slices.IndexFunc(spec.Properties, func(other checker.Property) bool { return other.Name == p.Name })
+	return p.Kind != checker.Sometimes && spec.SnapshotProperties>>at&1 == 0
+}
 
 // stateful are properties that we judge of steps, since a step is where they can
 // break, and that the twin can judge of states.

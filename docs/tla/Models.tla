@@ -243,6 +243,18 @@ Model_parked ==
      late |-> 0, inFlight |-> 2, immediate |-> {"Vote"}, silent |-> {"BeginQuorumEpoch"}, mergeFlush |-> TRUE,
      staysDown |-> FALSE, bootstrap |-> FALSE, checkQuorum |-> FALSE, park |-> TRUE]
 
+\* snapshot is not here: the twin has no Snapshots.
+
+\* snapshot-diverged is not here: the twin has no Snapshots.
+
+\* snapshot-transfer is not here: the twin has no Snapshots.
+
+\* snapshot-crash is not here: the twin has no Snapshots.
+
+\* snapshot-late is not here: the twin has no Snapshots.
+
+\* snapshot-epochs is not here: the twin has no Snapshots.
+
 \* a voter that comes back under its old id without its disk.
 Model_lost_disk ==
     [voters |-> 3, observers |-> 0, preVote |-> {}, epochs |-> 2, stand |-> <<{1}, {3}>>,
