@@ -1,6 +1,8 @@
 package traces
 
 import (
+	"slices"
+
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/spec"
 	"github.com/quorate/quorate/traces/event"
@@ -33,12 +35,23 @@ func (v *validator) apply(w *world, n int, base *spec.Replica, e *event.Event, c
 		same(c, "action", spec.ActionRestart.String(), e.Action)
 	case w.mute[n]:
 		c.differ("send", "the message of the event before", "nothing, and the incarnation goes on")
-	case e.Action != "":
-		a, _ := spec.ActionNamed(e.Action)
-		v.attempt(w, n, base, a, e, c)
 	default:
-		v.anything(w, n, base, e, c)
+		was := len(v.outcomes)
+		v.attemptOne(w, n, base, e, c)
+		if len(v.outcomes) == was {
+			v.abandoned(w, n, base, e)
+		}
 	}
+}
+
+// attemptOne tries the action that an event names, or all of them.
+func (v *validator) attemptOne(w *world, n int, base *spec.Replica, e *event.Event, c *comparison) {
+	if e.Action == "" {
+		v.anything(w, n, base, e, c)
+		return
+	}
+	a, _ := spec.ActionNamed(e.Action)
+	v.attempt(w, n, base, a, e, c)
 }
 
 // anything tries every action that an event without a name may be.
@@ -46,7 +59,7 @@ func (v *validator) anything(w *world, n int, base *spec.Replica, e *event.Event
 	least := comparison{n: 1 << 30}
 	for a := spec.ActionID(0); a < spec.NumReplicaActions; a++ {
 		switch a {
-		case spec.ActionCrash, spec.ActionLoseDisk, spec.ActionRestart:
+		case spec.ActionCrash, spec.ActionLoseDisk, spec.ActionRestart, spec.ActionAbandonSnapshot:
 			continue
 		}
 		if a.Handles() != v.receives(e) {
@@ -63,7 +76,7 @@ func (v *validator) anything(w *world, n int, base *spec.Replica, e *event.Event
 		*o = outcome{replica: *base, stutter: true, read: w.reading[n]}
 		try := comparison{verbose: c.verbose}
 		v.state(&try, base, &e.State)
-		v.logChange(&try, base, base, e.Log)
+		v.logChange(&try, spec.ActionAppend, base, base, e.Log)
 		v.durable(&try, spec.ActionAppend, base, base, e.Durable)
 		v.digest(&try, w, n, base, base, e)
 		if try.n > 0 {
@@ -109,6 +122,9 @@ func (v *validator) attempt(w *world, n int, base *spec.Replica, a spec.ActionID
 	switch a {
 	case spec.ActionCrash, spec.ActionLoseDisk:
 		c.differ("action", "absent: a crash leaves no event, a new incarnation shows it", e.Action)
+		return
+	case spec.ActionAbandonSnapshot:
+		c.differ("action", "absent: what was received is forgotten without an event, the next one shows it", e.Action)
 		return
 	case spec.ActionRestart:
 		c.differ("action", "anything else: a restart begins an incarnation", e.Action)
@@ -196,7 +212,7 @@ func (v *validator) args(a spec.ActionID, base *spec.Replica, e *event.Event, c 
 	want := event.Args{}
 	sends := v.sends(e)
 	switch a {
-	case spec.ActionSendVoteRequest, spec.ActionSendBeginQuorumEpoch, spec.ActionSendEndQuorumEpoch, spec.ActionSendFetch:
+	case spec.ActionSendVoteRequest, spec.ActionSendBeginQuorumEpoch, spec.ActionSendEndQuorumEpoch, spec.ActionSendFetch, spec.ActionSendFetchSnapshot:
 		if len(sends) > 0 {
 			args.Dst, _ = v.who.spec(idOf(&sends[0]).receiver())
 		}
@@ -227,7 +243,10 @@ func (v *validator) args(a spec.ActionID, base *spec.Replica, e *event.Event, c 
 		}
 	case spec.ActionStartRead, spec.ActionServeRead:
 		want.Read = e.Args.Read
+	default:
+		args, want.Snapshot = snapshotArgs(a, base, e, sends)
 	}
+	same(c, "args.snapshot", want.Snapshot, e.Args.Snapshot)
 	same(c, "args.count", want.Count, e.Args.Count)
 	same(c, "args.park", want.Park, e.Args.Park)
 	same(c, "args.read", want.Read, e.Args.Read)
@@ -258,7 +277,7 @@ func (v *validator) compare(c *comparison, w *world, n int, base *spec.Replica, 
 		same(c, "args.read", w.reading[n], e.Args.Read)
 	}
 	v.state(c, &o.replica, &e.State)
-	v.logChange(c, base, &o.replica, e.Log)
+	v.logChange(c, o.action, base, &o.replica, e.Log)
 	v.durable(c, o.action, base, &o.replica, e.Durable)
 	if c.n == 0 || c.verbose {
 		v.digest(c, w, n, base, &o.replica, e)
@@ -289,6 +308,9 @@ func (v *validator) compare(c *comparison, w *world, n int, base *spec.Replica, 
 			m.Error = spec.NotLeaderOrFollower
 		}
 		v.message(c, "send", m, s)
+		if o.action == spec.ActionHandleFetchSnapshotRequest && m.Error == spec.NoErrorCode {
+			v.sameSize(c, w, n, e, s)
+		}
 		read := int64(0)
 		if m.Kind == spec.BeginQuorumEpoch {
 			if !m.Response && m.Read != 0 {
@@ -322,7 +344,11 @@ func (v *validator) digest(c *comparison, w *world, n int, base, now *spec.Repli
 	if !inState && e.Log == nil {
 		return
 	}
-	if e.Log != nil && inState {
+	inLog := e.Log != nil && !e.Log.NoDigest
+	if e.Log != nil && e.Log.NoDigest && (e.Log.Digest != 0 || e.Log.Reset == 0 && !w.digestless[n]) {
+		c.differ("log.digest", "one: only that of a log that began with a snapshot may be unknown", "unknown")
+	}
+	if inLog && inState {
 		if e.Log.Digest != e.State.Digest {
 			c.digests++
 			c.differ("digest", "", hex(e.State.Digest)+" in state, "+hex(e.Log.Digest)+" in log of the same event")
@@ -332,7 +358,7 @@ func (v *validator) digest(c *comparison, w *world, n int, base, now *spec.Repli
 	if !known {
 		return
 	}
-	if e.Log != nil && e.Log.Digest != want.digest {
+	if inLog && e.Log.Digest != want.digest {
 		c.digests, c.seen = c.digests+1, want
 		c.differ("log.digest", hex(want.digest), hex(e.Log.Digest))
 	} else if inState && e.State.Digest != want.digest {
@@ -351,9 +377,25 @@ func (v *validator) restart(w *world, n int, base *spec.Replica, e *event.Event,
 	same(c, "args.count", 0, e.Args.Count)
 	same(c, "args.park", false, e.Args.Park)
 	same(c, "args.read", 0, e.Args.Read)
+	same(c, "args.snapshot", event.SnapshotID{}, e.Args.Snapshot)
 	if c.n > 0 {
 		return
 	}
+	was := len(v.outcomes)
+	v.restartFrom(w, n, base, e, c)
+	if len(v.outcomes) > was || base.Role == spec.Down {
+		return
+	}
+	if steps := v.interrupted(base, e); len(steps) > 0 {
+		v.restartFrom(w, n, &steps[len(steps)-1].after, e, &comparison{})
+		for i := was; i < len(v.outcomes); i++ {
+			v.outcomes[i].hidden = append(slices.Clone(steps), v.outcomes[i].hidden...)
+		}
+	}
+}
+
+// restartFrom is restart for a process that crashed as base.
+func (v *validator) restartFrom(w *world, n int, base *spec.Replica, e *event.Event, c *comparison) {
 	before := c.n
 	if base.Role == spec.Down { // its first start
 		v.revive(c, w, n, base, nil, e)
@@ -375,8 +417,9 @@ func (v *validator) restart(w *world, n int, base *spec.Replica, e *event.Event,
 			least = try
 		}
 	}
-	if v.opt.Hidden > 0 {
+	if v.opt.Hidden > 0 || !v.who.voters.Has(base.ID) {
 		// The disk may be another one: of all hidden steps the one that is least likely.
+		// Observers may lose theirs as they like: nothing counts on them.
 		lost := *base
 		if len(v.outcomes) == 0 && v.ctx.Take(spec.ActionLoseDisk, &lost, nil, spec.Args{}, &v.outbox) {
 			try := comparison{verbose: c.verbose, n: before}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/quorate/quorate/spec"
@@ -19,7 +18,8 @@ import (
 //	role                Role                          by name; Down leaves no events
 //	hw, offsets         HighWatermark, Offset         both count from 0, ends exclusive, -1 unknown
 //	flushed             FlushedEnd()
-//	logStart            0                             there are no snapshots yet
+//	logStart, snapshot  LogStart, Snapshots.Latest()
+//	fetching, position  Fetching, Position            bytes are parts of the specification, see snapshots.go
 //	durable.election    Stored changed
 //	durable.logEnd      the offset of Flush
 //	error               Error                         see errorCodes
@@ -77,6 +77,8 @@ var errorCodes = [...]int16{
 	spec.NotLeaderOrFollower: 6,
 	spec.FencedLeaderEpoch:   74,
 	spec.UnknownLeaderEpoch:  75,
+	spec.SnapshotNotFound:    98,
+	spec.PositionOutOfRange:  99,
 }
 
 var recordKinds = [...]string{spec.LeaderChange: event.LeaderChange, spec.Data: event.Data}
@@ -153,6 +155,11 @@ func (v *validator) message(c *comparison, at string, m *spec.Msg, e *event.Mess
 	case m.Diverging:
 		sameAt(c, at, ".diverging.epoch", int32(m.DivergingEpoch), e.Diverging.Epoch)
 		sameAt(c, at, ".diverging.endOffset", int64(m.DivergingEnd), e.Diverging.EndOffset)
+	}
+	snapshotMessage(c, at, m, e)
+	if m.Kind == spec.FetchSnapshot {
+		sameAt(c, at, ".records", 0, len(e.Records)) // what the snapshot holds is not shown
+		return
 	}
 	v.runs(c, at, ".records", m.Records.Runs(), e.Records)
 }
@@ -250,9 +257,7 @@ func (v *validator) state(c *comparison, r *spec.Replica, s *event.State) {
 	if s.Has&event.HasHighWatermark != 0 {
 		same(c, "state.hw", int64(r.HighWatermark), s.HighWatermark)
 	}
-	if s.Has&event.HasLogStart != 0 {
-		same(c, "state.logStart", 0, s.LogStart)
-	}
+	snapshotState(c, r, s)
 	if s.Has&event.HasLogEnd != 0 {
 		same(c, "state.logEnd", int64(r.Log.End()), s.LogEnd)
 	}
@@ -265,7 +270,7 @@ func (v *validator) state(c *comparison, r *spec.Replica, s *event.State) {
 }
 
 // logChange compares what a step did to the log with what was recorded.
-func (v *validator) logChange(c *comparison, old, now *spec.Replica, l *event.LogChange) {
+func (v *validator) logChange(c *comparison, a spec.ActionID, old, now *spec.Replica, l *event.LogChange) {
 	common := now.Log.End()
 	if old.Log.End() != now.Log.End() || l != nil {
 		common = spec.CommonPrefix(&old.Log, &now.Log)
@@ -282,6 +287,11 @@ func (v *validator) logChange(c *comparison, old, now *spec.Replica, l *event.Lo
 	if l == nil {
 		return
 	}
+	reset := int64(0)
+	if a == spec.ActionInstallSnapshot {
+		reset, truncated, common = int64(now.LogStart), -1, now.LogStart
+	}
+	same(c, "log.reset", reset, l.Reset)
 	same(c, "log.truncated", truncated, l.Truncated)
 	same(c, "log.base", int64(common), l.Base)
 	appended := now.Log.Slice(common, now.Log.End())
@@ -290,10 +300,14 @@ func (v *validator) logChange(c *comparison, old, now *spec.Replica, l *event.Lo
 
 // durable compares what a step made durable with what was recorded.
 func (v *validator) durable(c *comparison, a spec.ActionID, old, now *spec.Replica, d *event.Durable) {
-	election, logEnd := now.Stored != old.Stored, int64(-1)
+	election, logEnd, snapshot := now.Stored != old.Stored, int64(-1), event.SnapshotID{}
 	switch a {
 	case spec.ActionFlush:
 		logEnd = int64(now.Disk.End())
+	case spec.ActionInstallSnapshot:
+		logEnd, snapshot = int64(now.Disk.End()), nameOf(now.Snapshots.Latest())
+	case spec.ActionTakeSnapshot:
+		snapshot = nameOf(now.Snapshots.Latest())
 	case spec.ActionRestart:
 		logEnd = int64(now.Log.End())
 		if d != nil {
@@ -301,6 +315,7 @@ func (v *validator) durable(c *comparison, a spec.ActionID, old, now *spec.Repli
 				v.tolerate(ElectionRewritten)
 			}
 			same(c, "durable.logEnd", logEnd, d.LogEnd)
+			same(c, "durable.snapshot", snapshot, d.Snapshot)
 			return
 		}
 		logEnd = -1 // nothing was written: what is there is as it was found
@@ -314,6 +329,7 @@ func (v *validator) durable(c *comparison, a spec.ActionID, old, now *spec.Repli
 	}
 	same(c, "durable.election", election, seen.Election)
 	same(c, "durable.logEnd", logEnd, seen.LogEnd)
+	same(c, "durable.snapshot", snapshot, seen.Snapshot)
 }
 
 // maxRecords is how many records one event may have: offsets have room for any
@@ -332,9 +348,6 @@ func (v *validator) check(e *event.Event) error {
 			return errors.New("an event that says nothing: no action, recv, send, state, log or durable")
 		}
 	}
-	if err := checkNoSnapshots(e); err != nil {
-		return err
-	}
 	if e.Args.Count > maxRecords {
 		return fmt.Errorf("args.count %d: an event appends at most %d records", e.Args.Count, maxRecords)
 	}
@@ -344,9 +357,6 @@ func (v *validator) check(e *event.Event) error {
 		}
 	}
 	if e.Action != "" {
-		if slices.Contains(unspecified, e.Action) {
-			return fmt.Errorf("action %s: the specification has no snapshots: the run cannot be judged", e.Action)
-		}
 		if _, ok := spec.ActionNamed(e.Action); !ok {
 			return fmt.Errorf("unknown action %q", e.Action)
 		}
@@ -376,7 +386,7 @@ func (v *validator) checkMessage(m *event.Message) error {
 		return nil
 	}
 	switch m.Kind {
-	case event.Vote, event.BeginQuorumEpoch, event.EndQuorumEpoch, event.Fetch:
+	case event.Vote, event.BeginQuorumEpoch, event.EndQuorumEpoch, event.Fetch, event.FetchSnapshot:
 	default:
 		return fmt.Errorf("unknown kind of message %q", m.Kind)
 	}

@@ -26,6 +26,7 @@ type generator struct {
 	asked    []bool // a fetch is in flight
 	total    int
 	calm     bool // no crashes and few elections
+	forgets  bool // replicas forget what they received of snapshots, which leaves no event
 }
 
 type inFlight struct {
@@ -85,6 +86,7 @@ func (g *generator) recorded(m *spec.Msg, id messageID, read int64) event.Messag
 	} else {
 		e.Offset, e.LastEpoch = int64(m.Offset), int32(m.LastEpoch)
 	}
+	e.Snapshot, e.Position, e.Bytes, e.Size = nameOf(m.Snapshot), m.Position, m.Bytes, m.Size
 	if m.Response && m.Kind == spec.Fetch {
 		e.HighWatermark = int64(m.HighWatermark)
 		if m.Records.End() > 0 {
@@ -108,10 +110,11 @@ func (g *generator) emit(i int, a spec.ActionID, args event.Args, recv, sent *ev
 		Node: event.Node{ID: g.who.ids[i], Dir: "dir"}, Inc: g.inc[i], Seq: g.seq[i], Step: g.step[i], Action: a.String(), Args: args,
 		State: event.State{
 			Has: event.HasRole | event.HasEpoch | event.HasLeader | event.HasVoted | event.HasHighWatermark | event.HasLogStart |
-				event.HasLogEnd | event.HasLastEpoch | event.HasFlushed | event.HasDigest,
+				event.HasLogEnd | event.HasLastEpoch | event.HasFlushed | event.HasDigest | event.HasSnapshot | event.HasFetching,
 			Role: r.Role.String(), Epoch: int32(r.Election.Epoch), Leader: g.who.node(r.Election.Leader), Voted: g.who.node(r.Election.Voted),
 			HighWatermark: int64(r.HighWatermark), LogEnd: int64(r.Log.End()), LastEpoch: int32(r.Log.LastEpoch()),
-			Flushed: int64(r.FlushedEnd()), Digest: chain(&r.Log),
+			Flushed: int64(r.FlushedEnd()), Digest: chain(&r.Log), LogStart: int64(r.LogStart), Snapshot: nameOf(r.Snapshots.Latest()),
+			Fetching: event.Fetching{Snapshot: nameOf(r.Fetching.Snapshot), Position: r.Fetching.Position},
 		},
 	}
 	if recv != nil {
@@ -132,11 +135,18 @@ func (g *generator) emit(i int, a spec.ActionID, args event.Args, recv, sent *ev
 			e.Log.Appended = recordedAs(tail.Runs())
 		}
 	}
+	if a == spec.ActionInstallSnapshot {
+		e.Log = &event.LogChange{Truncated: -1, Reset: int64(r.LogStart), Base: int64(r.LogStart), Digest: chain(&r.Log)}
+	}
 	switch {
 	case a == spec.ActionRestart:
 		e.Durable = &event.Durable{Election: true, LogEnd: int64(r.Log.End())}
 	case a == spec.ActionFlush:
 		e.Durable = &event.Durable{LogEnd: int64(r.Disk.End())}
+	case a == spec.ActionInstallSnapshot:
+		e.Durable = &event.Durable{LogEnd: int64(r.Disk.End()), Snapshot: nameOf(r.Snapshots.Latest())}
+	case a == spec.ActionTakeSnapshot:
+		e.Durable = &event.Durable{LogEnd: -1, Snapshot: nameOf(r.Snapshots.Latest())}
 	case r.Stored != old.Stored:
 		e.Durable = &event.Durable{Election: true, LogEnd: -1}
 	}
@@ -159,6 +169,12 @@ func (g *generator) local(i int, a spec.ActionID, args spec.Args) bool {
 		recorded.Read = g.reads[i]
 	case spec.ActionServeRead:
 		recorded.Read = g.reads[i]
+	case spec.ActionTakeSnapshot:
+		recorded.Snapshot = nameOf(g.replicas[i].Snapshots.Latest())
+	case spec.ActionAdvanceLogStart:
+		recorded.Snapshot = nameOf(g.replicas[i].Snapshots.First())
+	case spec.ActionInstallSnapshot:
+		recorded.Snapshot = nameOf(old.Fetching.Snapshot)
 	}
 	var sent *event.Message
 	for _, m := range g.out.Messages() {
@@ -175,6 +191,11 @@ func (g *generator) local(i int, a spec.ActionID, args spec.Args) bool {
 	g.emit(i, a, recorded, nil, sent, &old)
 	return true
 }
+
+// snapshotSize is that of every snapshot, in bytes.
+const snapshotSize = 7
+
+func fetches(m *spec.Msg) bool { return m.Kind == spec.Fetch || m.Kind == spec.FetchSnapshot }
 
 // deliver hands a message in flight to who it is for.
 func (g *generator) deliver(at int) {
@@ -195,8 +216,11 @@ func (g *generator) deliver(at int) {
 		}
 		args.Park = old.Role == spec.Leader && args.Count <= 0 && !f.parked && g.rng.IntN(2) == 0
 	}
+	if a == spec.ActionHandleFetchSnapshotRequest {
+		args = spec.Args{Count: g.rng.Int64N(snapshotSize + 1), Size: snapshotSize}
+	}
 	taken := false
-	for _, try := range []spec.Args{args, {Count: 0}, {Count: 0, Park: true}} {
+	for _, try := range []spec.Args{args, {Count: 0, Size: args.Size}, {Count: 0, Park: true}} {
 		if taken = g.ctx.Take(a, &g.replicas[i], &f.msg, try, &g.out); taken {
 			args = try
 			break
@@ -205,7 +229,7 @@ func (g *generator) deliver(at int) {
 	if !taken {
 		panic(fmt.Sprintf("%v cannot be handled", f.msg))
 	}
-	if f.msg.Kind == spec.Fetch && f.msg.Response {
+	if fetches(&f.msg) && f.msg.Response {
 		g.asked[i] = false
 	}
 	args.Park = args.Park && len(g.out.Messages()) == 0
@@ -246,7 +270,7 @@ func (g *generator) once() {
 		at := g.rng.IntN(len(g.flight))
 		if some(40) && !g.calm || len(g.flight) > 8*n {
 			f := g.flight[at]
-			if f.msg.Kind == spec.Fetch {
+			if fetches(&f.msg) {
 				g.asked[g.who.index(f.id.conn.From)] = false
 			}
 			g.flight = append(g.flight[:at], g.flight[at+1:]...)
@@ -276,7 +300,16 @@ func (g *generator) once() {
 	case r.Role == spec.Resigned && some(3) && g.local(i, spec.ActionLeaveResigned, spec.Args{}):
 	case r.Role == spec.Prospective && some(20) && g.local(i, spec.ActionAbandonPreVote, spec.Args{}):
 	case some(2) && g.local(i, spec.ActionSendVoteRequest, spec.Args{Dst: other}):
-	case !g.asked[i] && some(2):
+	case some(30*rare) && r.HighWatermark > 0:
+		g.local(i, spec.ActionTakeSnapshot, spec.Args{Count: 1 + g.rng.Int64N(int64(r.HighWatermark))})
+	case some(10) && r.Snapshots.First().End > 0:
+		of := r.Snapshots.All()
+		g.local(i, spec.ActionAdvanceLogStart, spec.Args{Count: int64(of[g.rng.IntN(len(of))].End)})
+	case some(2) && g.local(i, spec.ActionInstallSnapshot, spec.Args{}):
+	case g.forgets && some(40) && !g.asked[i] && g.ctx.Take(spec.ActionAbandonSnapshot, r, nil, spec.Args{}, &g.out):
+	case !g.asked[i] && r.Role == spec.Follower && r.Fetching.Snapshot.End > 0:
+		g.asked[i] = some(2) && g.local(i, spec.ActionSendFetchSnapshot, spec.Args{Dst: r.Election.Leader})
+	case !g.asked[i] && some(2) && (n == 1 || i != g.total/100%n): // each lags behind at times
 		dst := other
 		if r.Election.Leader != spec.Nobody {
 			dst = r.Election.Leader
@@ -291,6 +324,10 @@ func (g *generator) once() {
 func generate(seed uint64, run *Run, events int, calm bool) []Input {
 	g := newGenerator(seed, run)
 	g.calm = calm
+	return g.walk(events)
+}
+
+func (g *generator) walk(events int) []Input {
 	for i := 0; g.total < events; i++ {
 		if i > 100*events {
 			panic("the walk does not go on")

@@ -74,7 +74,7 @@ func (v *validator) successors(w *world, n int, r *spec.Replica, steps []hiddenS
 		switch {
 		case a.Handles():
 		case a == spec.ActionSendVoteRequest, a == spec.ActionSendBeginQuorumEpoch, a == spec.ActionSendEndQuorumEpoch,
-			a == spec.ActionSendFetch, a == spec.ActionCrash, a == spec.ActionLoseDisk:
+			a == spec.ActionSendFetch, a == spec.ActionSendFetchSnapshot, a == spec.ActionCrash, a == spec.ActionLoseDisk:
 		case a == spec.ActionAppend:
 			counts := []int64{1}
 			if e != nil && e.State.Has&event.HasLogEnd != 0 {
@@ -89,6 +89,14 @@ func (v *validator) successors(w *world, n int, r *spec.Replica, steps []hiddenS
 			try(a, nil, nil, spec.Args{Count: int64(r.Log.End())})
 			if e != nil && e.State.Has&event.HasFlushed != 0 && e.State.Flushed != int64(r.Log.End()) {
 				try(a, nil, nil, spec.Args{Count: e.State.Flushed})
+			}
+		case a == spec.ActionTakeSnapshot:
+			if e != nil {
+				try(a, nil, nil, spec.Args{Count: max(e.State.Snapshot.End, e.Args.Snapshot.End)})
+			}
+		case a == spec.ActionAdvanceLogStart:
+			if e != nil {
+				try(a, nil, nil, spec.Args{Count: e.State.LogStart})
 			}
 		default:
 			try(a, nil, nil, spec.Args{})
@@ -190,7 +198,7 @@ func (v *validator) hiddenSend(n int) bool {
 func (v *validator) sendOf(w *world, s, n int, r *spec.Replica, steps []hiddenStep, want *event.Message) (hiddenStep, *letter) {
 	step := hiddenStep{after: *r}
 	var m *spec.Msg
-	args := spec.Args{Dst: spec.ID(n + 1), Count: count(want.Records)}
+	args := spec.Args{Dst: spec.ID(n + 1), Count: count(want.Records) + want.Bytes, Size: want.Size}
 	read := w.reading[s]
 	if want.Response {
 		id := idOf(want).other()
@@ -209,6 +217,8 @@ func (v *validator) sendOf(w *world, s, n int, r *spec.Replica, steps []hiddenSt
 			step.action = spec.ActionSendBeginQuorumEpoch
 		case event.EndQuorumEpoch:
 			step.action = spec.ActionSendEndQuorumEpoch
+		case event.FetchSnapshot:
+			step.action = spec.ActionSendFetchSnapshot
 		default:
 			step.action = spec.ActionSendFetch
 		}

@@ -318,7 +318,8 @@ func (m *mutator) reason(j job, change string, changed *event.Event, after []eve
 		return reasonStep
 	case (change == "Send[0].Conn.N" || change == "Send[0].Correlation" || change == "Send[0].Conn.To" && e.Recv == nil) && unread:
 		return reasonUnread
-	case strings.HasPrefix(change, "Send[0].Records[") && strings.HasSuffix(change, ".Count") && unread:
+	case strings.HasPrefix(change, "Send[0].Records[") && strings.HasSuffix(change, ".Count") && unread,
+		change == "Send[0].Records" && unread && len(e.Send[0].Records) > 1:
 		return reasonPrefix
 	case change == "Args.Read" && e.Action == spec.ActionStartRead.String() && !m.refersToRead(j.n, e):
 		return reasonRead
@@ -332,7 +333,7 @@ func (m *mutator) reason(j job, change string, changed *event.Event, after []eve
 		return reasonLast
 	case (change == "(dropped)" || change == "(repeated)") && e.Action == spec.ActionFlush.String():
 		return reasonFlush
-	case change == "(dropped)" && unread && m.unseen(v, j.n, e, rest):
+	case change == "(dropped)" && unread && (m.unseen(v, j.n, e, rest) || m.converges(j, after)):
 		return reasonUnseen
 	case change == "(repeated)" && v.receives(e) && !e.Recv.Response && m.repeatable(v, j.n, e):
 		return reasonCopied
@@ -405,6 +406,17 @@ func (m *mutator) commute(j job, first *event.Event, rest []event.Event) bool {
 	return sameReplica(&x.replicas[j.n], &y.replicas[j.n]) && x.reading[j.n] == y.reading[j.n] && x.mute[j.n] == y.mute[j.n]
 }
 
+// converges says whether the next two events of a node lead to the same state as what is
+// left of them in the rest, without the first.
+func (m *mutator) converges(j job, rest []event.Event) bool {
+	a, b := j.v.clone(), j.v.clone()
+	b.nodes[j.n].source = &memory{events: rest}
+	if b.next(j.n) != nil || !a.takeOf(j.n, 2) || !b.takeOf(j.n, 1) {
+		return false
+	}
+	return sameReplica(&a.worlds[0].replicas[j.n], &b.worlds[0].replicas[j.n])
+}
+
 // takeOf goes on until so many more events of a node are taken, with what others do
 // in between; false if that cannot be.
 func (v *validator) takeOf(n int, events int64) bool {
@@ -457,6 +469,7 @@ var stateFields = []struct {
 }{
 	{"Role", event.HasRole}, {"Epoch", event.HasEpoch}, {"Leader", event.HasLeader}, {"Voted", event.HasVoted}, {"HighWatermark", event.HasHighWatermark},
 	{"LogStart", event.HasLogStart}, {"LogEnd", event.HasLogEnd}, {"LastEpoch", event.HasLastEpoch}, {"Flushed", event.HasFlushed}, {"Digest", event.HasDigest},
+	{"Snapshot", event.HasSnapshot}, {"Fetching", event.HasFetching},
 }
 
 func (f *field) walk(v reflect.Value, path string) {
@@ -533,7 +546,7 @@ func (f *field) walk(v reflect.Value, path string) {
 
 var vocabulary = map[string][]string{
 	"Role": {"Unattached", "Prospective", "Candidate", "Leader", "Follower", "Resigned"},
-	"Kind": {event.Vote, event.BeginQuorumEpoch, event.EndQuorumEpoch, event.Fetch},
+	"Kind": {event.Vote, event.BeginQuorumEpoch, event.EndQuorumEpoch, event.Fetch, event.FetchSnapshot},
 }
 
 // otherName is another word that may stand in the same place.

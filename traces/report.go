@@ -274,7 +274,7 @@ func (v *validator) guarded(g spec.Guard, r *spec.Replica, args spec.Args, m *sp
 		return fmt.Sprintf("flushed %d, log end %d", r.FlushedEnd(), r.Log.End())
 	case spec.PrefixInRange:
 		return fmt.Sprintf("%d records sent, fetch offset %d, log end %d", args.Count, m.Offset, r.Log.End())
-	case spec.IsUp, spec.MayStand, spec.IsProspective, spec.IsNominee, spec.IsCandidate, spec.IsLeader, spec.IsResigned, spec.IsFetcher:
+	case spec.IsUp, spec.MayStand, spec.IsProspective, spec.IsNominee, spec.IsCandidate, spec.IsLeader, spec.IsResigned, spec.IsFetcher, spec.IsFollower:
 		return "role " + r.Role.String()
 	case spec.IsVoter, spec.OthersVote:
 		return fmt.Sprintf("voters %v", v.nodeIDs(v.who.voters))
@@ -286,6 +286,15 @@ func (v *validator) guarded(g spec.Guard, r *spec.Replica, args spec.Args, m *sp
 		return fmt.Sprintf("to %d, voters %v", v.who.node(args.Dst), v.nodeIDs(v.who.voters))
 	case spec.ToLeader:
 		return fmt.Sprintf("to %d, leader %d", v.who.node(args.Dst), v.who.node(r.Election.Leader))
+	case spec.SnapshotIsLater, spec.SnapshotInLog, spec.BelowHighWatermark, spec.BelowFlushed:
+		return fmt.Sprintf("snapshot ends at %d, log start %d, latest snapshot %s, hw %d, flushed %d, log end %d",
+			args.Count, r.LogStart, r.Snapshots.Latest(), r.HighWatermark, r.FlushedEnd(), r.Log.End())
+	case spec.LogStartIsLater, spec.SnapshotHeld:
+		return fmt.Sprintf("at %d, log start %d, snapshots %s", args.Count, r.LogStart, r.Snapshots.String())
+	case spec.PartInRange:
+		return fmt.Sprintf("%d bytes from %d of %d", args.Count, m.Position, args.Size)
+	case spec.IsReceiving, spec.SnapshotReceived, spec.SnapshotWanted:
+		return fmt.Sprintf("fetching %s of %d, log start %d, log end %d, hw %d", r.Fetching.String(), r.Fetching.Size, r.LogStart, r.Log.End(), r.HighWatermark)
 	case spec.EpochCommitted:
 		return fmt.Sprintf("hw %d, epoch start %d", r.HighWatermark, r.EpochStart)
 	case spec.ReadConfirmed:

@@ -72,6 +72,30 @@ func TestSimulated(t *testing.T) {
 	t.Logf("%d runs, %d rejected; %d events, %.0f events/s; tolerated: %v", seeds, rejected, events, float64(events)/took.Seconds(), tolerated)
 }
 
+// TestSimulatedSnapshots validates runs in which replicas take, transfer and install
+// snapshots.
+func TestSimulatedSnapshots(t *testing.T) {
+	from, seeds := number("FROM", 1), number("SEEDS", 20)
+	reached := map[string]int{}
+	events := int64(0)
+	for seed := from; seed < from+seeds; seed++ {
+		inputs, run := record(t, sim.Config{Seed: uint64(seed), Snapshots: true})
+		res, err := traces.Validate(inputs, traces.Options{Run: run})
+		require.NoError(t, err, "seed %d", seed)
+		events += res.Stats.Events
+		if res.Verdict != traces.Accepted {
+			t.Errorf("seed %d: %v after %d events\n%s", seed, res.Verdict, res.Stats.Events, res.Rejection.Text())
+		}
+		for _, name := range res.Stats.Reached {
+			reached[name]++
+		}
+	}
+	t.Logf("%d runs, %d events, reached in so many of them: %v", seeds, events, reached)
+	for _, name := range []string{"SnapshotTaken", "LogStartAdvanced", "SnapshotInstalled", "TransferResumed", "LogContinuedSnapshot"} {
+		require.NotZero(t, reached[name], "no run with %s", name)
+	}
+}
+
 // TestSimulatedChanges changes every field of simulated runs.
 func TestSimulatedChanges(t *testing.T) {
 	if testing.Short() {

@@ -530,7 +530,7 @@ func sum(list []int32) (n int32) {
 }
 
 func (v *validator) sameWorld(a, b *world) bool {
-	if a.reading != b.reading || a.mute != b.mute || len(a.bag) != len(b.bag) || len(a.digests) != len(b.digests) {
+	if a.reading != b.reading || a.mute != b.mute || a.digestless != b.digestless || len(a.bag) != len(b.bag) || len(a.digests) != len(b.digests) {
 		return false
 	}
 	for n := range v.who.ids {
@@ -611,10 +611,16 @@ func (v *validator) commit(w *world, n int, o *outcome, e *event.Event) checker.
 		}
 		l.next = w.bag[id]
 		w.bag[id] = l
+		if o.action == spec.ActionHandleFetchSnapshotRequest && s[0].Size > 0 {
+			w.sizes[sizeOf{n, e.Inc, s[0].Snapshot}] = s[0].Size
+		}
+	}
+	if o.action == spec.ActionInstallSnapshot && e.Log != nil {
+		w.digestless[n] = e.Log.NoDigest
 	}
 	if e.State.Has&event.HasDigest != 0 {
 		v.note(w, n, e.State.Digest)
-	} else if e.Log != nil {
+	} else if e.Log != nil && !e.Log.NoDigest {
 		v.note(w, n, e.Log.Digest)
 	}
 	return bad
@@ -642,6 +648,9 @@ func (v *validator) walk(w *world, n int, steps []hiddenStep) checker.Props {
 		w.reached |= steps[i].reached
 		if bad := v.move(w, n, steps[i].action, &steps[i].after); bad != 0 {
 			return bad
+		}
+		if steps[i].action == spec.ActionInstallSnapshot {
+			w.digestless[n] = true // nobody has said
 		}
 		if steps[i].recv != nil {
 			delete(w.bag, *steps[i].recv)

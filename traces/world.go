@@ -84,27 +84,29 @@ type world struct {
 	reading [spec.MaxReplicas]int64
 	// mute: the last event left out what it should have sent, so it must be the
 	// last of its incarnation.
-	mute    [spec.MaxReplicas]bool
-	ghost   spec.Ghost
-	bag     map[messageID]*letter
-	digests map[digestKey]noted
-	hidden  [spec.NumReplicaActions]int32
-	reached checker.Props // the sometimes properties reached so far
-	bad     checker.Props // why the world ended
+	mute [spec.MaxReplicas]bool
+	// digestless: the log began with a snapshot of which the process knows no digest.
+	digestless [spec.MaxReplicas]bool
+	ghost      spec.Ghost
+	bag        map[messageID]*letter
+	digests    map[digestKey]noted
+	sizes      map[sizeOf]int64 // of snapshots, as processes said
+	hidden     [spec.NumReplicaActions]int32
+	reached    checker.Props // the sometimes properties reached so far
+	bad        checker.Props // why the world ended
 }
 
 func newWorld(m *members) *world {
 	w := &world{
 		ghost: spec.NewLargeGhost(), bag: map[messageID]*letter{},
-		digests: map[digestKey]noted{{}: {}},
+		digests: map[digestKey]noted{{}: {}}, sizes: map[sizeOf]int64{},
 	}
 	for i := range m.ids {
 		version := spec.Version(0)
 		if m.pre[i] {
 			version = spec.PreVote
 		}
-		r := spec.NewReplica(spec.ID(i+1), version)
-		r.Log, r.Disk = spec.NewLargeLog(), spec.NewLargeLog()
+		r := spec.NewLargeReplica(spec.ID(i+1), version)
 		r.Role = spec.Down // until its first start
 		w.replicas[i] = r
 	}
@@ -120,18 +122,20 @@ func (w *world) link() {
 
 func (w *world) clone() *world {
 	c := *w
-	c.bag, c.digests = maps.Clone(w.bag), maps.Clone(w.digests)
+	c.bag, c.digests, c.sizes = maps.Clone(w.bag), maps.Clone(w.digests), maps.Clone(w.sizes)
 	c.link()
 	return &c
 }
 
 // sameReplica says whether two replicas are in the same state.
 func sameReplica(a, b *spec.Replica) bool {
-	if !a.Log.SameAs(&b.Log) || !a.Disk.SameAs(&b.Disk) {
+	if !a.Log.SameAs(&b.Log) || !a.Disk.SameAs(&b.Disk) || !a.Snapshots.Same(&b.Snapshots) || !a.Fetching.Contents.SameAs(&b.Fetching.Contents) {
 		return false
 	}
 	x, y := *a, *b
-	x.Log, x.Disk, y.Log, y.Disk = spec.Log{}, spec.Log{}, spec.Log{}, spec.Log{}
+	for _, r := range []*spec.Replica{&x, &y} {
+		r.Log, r.Disk, r.Snapshots, r.Fetching.Contents = spec.Log{}, spec.Log{}, spec.Snapshots{}, spec.Log{}
+	}
 	return x == y
 }
 
@@ -159,8 +163,9 @@ func (v *validator) move(w *world, n int, a spec.ActionID, next *spec.Replica) c
 			}
 		}
 	}
-	logs := old.Log.End() != now.Log.End() || a == spec.ActionCrash || a == spec.ActionHandleFetchResponse
-	if logs || old.HighWatermark != now.HighWatermark || old.Role != now.Role || old.Election != now.Election {
+	logs := old.Log.End() != now.Log.End() || a == spec.ActionCrash || a == spec.ActionHandleFetchResponse || a == spec.ActionInstallSnapshot
+	snapshots := old.LogStart != now.LogStart || !old.Snapshots.Same(&now.Snapshots)
+	if logs || snapshots || old.HighWatermark != now.HighWatermark || old.Role != now.Role || old.Election != now.Election {
 		bad |= spec.CheckOne(now, &w.ghost)
 	}
 	if logs || old.HighWatermark != now.HighWatermark {
