@@ -142,3 +142,6 @@ func crashCases() []crashtest.Case[disks] {
 // before or what is to be, and not the first once it was said to be done. Which flushes
 // that needs is tested where they are, in log, snapshot and quorumstate.
 func TestEveryCrash(t *testing.T) { crashtest.Sweep(t, crashCases()) }
+
+// TestEveryFailure: what fails is said, by operation and file, and nothing is lost.
+func TestEveryFailure(t *testing.T) { crashtest.Failures(t, crashCases()) }

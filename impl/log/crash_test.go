@@ -222,3 +222,6 @@ func TestEveryFlush(t *testing.T) {
 		"syncdir quorumstate.(*Store).Load":                                          "the log, opened before, has flushed the directory; see impl/quorumstate",
 	})
 }
+
+// TestEveryFailure: what fails is said, by operation and file, and nothing is lost.
+func TestEveryFailure(t *testing.T) { crashtest.Failures(t, crashCases(false)) }

@@ -72,3 +72,6 @@ func TestEveryCrash(t *testing.T) { crashtest.Sweep(t, crashCases()) }
 
 // TestEveryFlush: each of the flushes is needed for that.
 func TestEveryFlush(t *testing.T) { crashtest.Flushes(t, crashCases(), nil) }
+
+// TestEveryFailure: what fails is said, by operation and file, and nothing is lost.
+func TestEveryFailure(t *testing.T) { crashtest.Failures(t, crashCases()) }

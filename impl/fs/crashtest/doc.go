@@ -8,7 +8,7 @@
 //     starts on each, crashes that as well at every operation, and so on until no new
 //     disk turns up;
 //   - [Flushes] leaves each flush out in turn, and wants Sweep to notice;
-//   - [Failures] makes every operation and every read fail in every way.
+//   - [Failures] makes every operation and every read fail, in every way.
 //
 // The disk is an [fs.Double]. Every disk means every subset of what was not flushed, in
 // sectors ([fs.Double.Crashes]), so a case should leave few operations to be flushed at
