@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/quorate/quorate/impl/node"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -22,12 +24,11 @@ type client struct {
 	versions    map[int16]int16 // the newest that the node serves, by API
 }
 
-// dial connects and asks which requests the node serves.
-func dial(addr string, deadline time.Time) (*client, error) {
-	d := net.Dialer{Deadline: deadline}
-	conn, err := d.Dial("tcp", addr)
+// dial connects, by TLS if there is any, and asks which requests the node serves.
+func dial(addr string, secure *node.TLS, deadline time.Time) (*client, error) {
+	conn, err := connect(addr, secure, deadline)
 	if err != nil {
-		return nil, fmt.Errorf("cannot be reached: %w", err)
+		return nil, err
 	}
 	conn.SetDeadline(deadline)
 	c := &client{Conn: conn, format: kmsg.NewRequestFormatter(kmsg.FormatterClientID("kraftd"))}
@@ -48,6 +49,26 @@ func dial(addr string, deadline time.Time) (*client, error) {
 		c.versions[k.ApiKey] = k.MaxVersion
 	}
 	return c, nil
+}
+
+func connect(addr string, secure *node.TLS, deadline time.Time) (net.Conn, error) {
+	d := &net.Dialer{Deadline: deadline}
+	if secure == nil {
+		conn, err := d.Dial("tcp", addr)
+		if err != nil {
+			return nil, fmt.Errorf("cannot be reached: %w", err)
+		}
+		return conn, nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := tls.DialWithDialer(d, "tcp", addr, secure.Client(host))
+	if err != nil {
+		return nil, fmt.Errorf("cannot be reached by TLS: %w", err)
+	}
+	return conn, nil
 }
 
 // serves is the newest version of a request that the node serves, -1 if none.

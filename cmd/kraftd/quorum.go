@@ -11,13 +11,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/impl/config"
+	"github.com/quorate/quorate/impl/node"
+	"github.com/quorate/quorate/impl/node/daemon"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-const quorumHelp = `Usage: kraftd quorum describe (-status | -replication [-human-readable]) -bootstrap-controller HOST:PORT,...
+const quorumHelp = `Usage: kraftd quorum describe (-status | -replication [-human-readable]) -bootstrap-controller HOST:PORT,... [-command-config FILE]
 
 Prints what the leader of a quorum knows, as kafka-metadata-quorum does. Any node may be
-named: the leader is found through it. Connections are not encrypted.
+named: the leader is found through it. The file is one for Kafka's tools: security.protocol is
+PLAINTEXT or SSL, and with that ssl.keystore.*, ssl.truststore.* and so on count (PEM only).
 
 `
 
@@ -29,6 +33,7 @@ func quorum(args []string, stdout, stderr io.Writer) error {
 	controllers := flags.String("bootstrap-controller", "", "host:port of nodes of the quorum, separated by commas")
 	status := flags.Bool("status", false, "a summary")
 	replication := flags.Bool("replication", false, "a line for each replica")
+	file := flags.String("command-config", "", "properties file that says how to connect")
 	human := flags.Bool("human-readable", false, "times as how long ago")
 	timeout := flags.Duration("timeout", 10*time.Second, "for all of it, also to wait for a leader")
 	// As Kafka's tool, the flags of which may stand before the word too.
@@ -48,7 +53,11 @@ func quorum(args []string, stdout, stderr io.Writer) error {
 	case *controllers == "":
 		return usagef("-bootstrap-controller is required")
 	}
-	q, err := describeQuorum(strings.Split(*controllers, ","), time.Now().Add(*timeout))
+	secure, err := connectBy(*file)
+	if err != nil {
+		return err
+	}
+	q, err := describeQuorum(strings.Split(*controllers, ","), secure, time.Now().Add(*timeout))
 	if err != nil {
 		return err
 	}
@@ -56,6 +65,18 @@ func quorum(args []string, stdout, stderr io.Writer) error {
 		return q.printStatus(stdout)
 	}
 	return q.printReplication(stdout, *human, time.Now())
+}
+
+// connectBy reads how to connect from a file, if there is one. Nil: without TLS.
+func connectBy(file string) (*node.TLS, error) {
+	if file == "" {
+		return nil, nil
+	}
+	c, err := config.LoadClient(file)
+	if err != nil || c.Protocol == config.Plaintext {
+		return nil, err
+	}
+	return daemon.TLS(c.SSL)
 }
 
 // description is what the leader says.
@@ -67,9 +88,9 @@ type description struct {
 
 // describeQuorum asks nodes until one is the leader: those that are given, and those
 // that they name. While a quorum has none it waits for one.
-func describeQuorum(addrs []string, deadline time.Time) (*description, error) {
+func describeQuorum(addrs []string, secure *node.TLS, deadline time.Time) (*description, error) {
 	for {
-		q, err := describeOnce(slices.Clone(addrs), deadline)
+		q, err := describeOnce(slices.Clone(addrs), secure, deadline)
 		if err == nil || !errors.Is(err, errNotLeader) || time.Until(deadline) < retryAfter {
 			return q, err
 		}
@@ -79,11 +100,11 @@ func describeQuorum(addrs []string, deadline time.Time) (*description, error) {
 
 const retryAfter = 100 * time.Millisecond
 
-func describeOnce(addrs []string, deadline time.Time) (*description, error) {
+func describeOnce(addrs []string, secure *node.TLS, deadline time.Time) (*description, error) {
 	var errs []error
 	for i := 0; i < len(addrs); i++ {
 		addr := strings.TrimSpace(addrs[i])
-		q, others, err := describeBy(addr, deadline)
+		q, others, err := describeBy(addr, secure, deadline)
 		if err == nil {
 			return q, nil
 		}
@@ -99,8 +120,8 @@ func describeOnce(addrs []string, deadline time.Time) (*description, error) {
 
 // describeBy asks one node. If it is not the leader, others are the addresses of the
 // quorum, if it tells them.
-func describeBy(addr string, deadline time.Time) (q *description, others []string, err error) {
-	c, err := dial(addr, deadline)
+func describeBy(addr string, secure *node.TLS, deadline time.Time) (q *description, others []string, err error) {
+	c, err := dial(addr, secure, deadline)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -45,8 +45,11 @@ type Config struct {
 	Log     Log
 	SSL     SSL
 	Quorate Quorate
-	// SuperUsers is super.users: principals such as "User:CN=controller-2".
+	// SuperUsers is super.users: principals such as "User:CN=controller-2". Nil: it is not
+	// given.
 	SuperUsers []string
+	// MaxConnections is max.connections: how many are accepted, but for those of voters.
+	MaxConnections int
 
 	// Warnings are about what is allowed and probably not meant, a line each.
 	Warnings []string
@@ -92,15 +95,6 @@ type Log struct {
 	RetentionAge     time.Duration // metadata.max.retention.ms
 	SnapshotBytes    int64         // metadata.log.max.record.bytes.between.snapshots
 	SnapshotInterval time.Duration // metadata.log.max.snapshot.interval.ms; 0: off
-}
-
-// SSL is how connections of protocol SSL are made. Files are in PEM form.
-type SSL struct {
-	// Keystore (ssl.keystore.location) has the private key and the certificates of this
-	// node. Truststore (ssl.truststore.location) has the authorities that are trusted.
-	Keystore, Truststore string
-	// ClientAuth is ssl.client.auth: none, requested or required.
-	ClientAuth string
 }
 
 // Quorate are settings that Kafka does not have.
@@ -171,7 +165,7 @@ func Parse(name string, content []byte) (*Config, error) {
 	r.network(c)
 	r.quorum(c)
 	r.log(c)
-	r.ssl(c)
+	r.security(c)
 	r.quorate(c)
 	for _, e := range entries {
 		if !r.used[e.Key] {
@@ -251,49 +245,6 @@ func (r *reader) log(c *Config) {
 	}
 	if e, ok := r.values["internal.metadata.log.segment.bytes"]; ok && e.Value != "" { // for tests, as in Kafka
 		c.Log.SegmentBytes = r.integer(e.Key, 1<<30, 12, math.MaxInt32)
-	}
-}
-
-func (r *reader) ssl(c *Config) {
-	c.SSL = SSL{
-		Keystore:   r.text("ssl.keystore.location", ""),
-		Truststore: r.text("ssl.truststore.location", ""),
-		ClientAuth: strings.ToLower(r.text("ssl.client.auth", "none")),
-	}
-	switch c.SSL.ClientAuth {
-	case "none", "requested", "required":
-	default:
-		r.refuse("ssl.client.auth", "want none, requested or required")
-	}
-	for _, store := range []struct{ kind, file string }{{"keystore", c.SSL.Keystore}, {"truststore", c.SSL.Truststore}} {
-		key := "ssl." + store.kind + ".type"
-		if kind := r.text(key, "JKS"); kind != "PEM" && (store.file != "" || kind != "JKS") {
-			r.refuse(key, "only PEM is supported (Kafka's default is JKS)")
-		}
-	}
-	for _, key := range []string{"ssl.key.password", "ssl.keystore.password", "ssl.truststore.password"} {
-		if r.text(key, "") != "" {
-			r.errs = append(r.errs, &Error{r.file, r.values[key].Line, key, "(hidden)", "encrypted keys are not supported: a PEM file has no password"})
-		}
-	}
-	for _, user := range strings.Split(r.text("super.users", ""), ";") {
-		user = strings.TrimSpace(user)
-		kind, name, ok := strings.Cut(user, ":")
-		switch {
-		case user == "":
-		case !ok || kind != "User" || name == "":
-			r.refuse("super.users", "%q is not User:name (separated by semicolons)", user)
-		default:
-			c.SuperUsers = append(c.SuperUsers, user)
-		}
-	}
-	for _, l := range c.Listeners {
-		if l.Protocol == TLS && c.SSL.Keystore == "" {
-			r.missing("ssl.keystore.location", fmt.Sprintf("is required, since listener %s is SSL", l.Name))
-		}
-		if l.Protocol == TLS && c.SSL.ClientAuth != "none" && c.SSL.Truststore == "" {
-			r.missing("ssl.truststore.location", fmt.Sprintf("is required, since ssl.client.auth is %s", c.SSL.ClientAuth))
-		}
 	}
 }
 

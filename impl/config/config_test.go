@@ -74,7 +74,12 @@ ssl.keystore.type=PEM
 ssl.keystore.location=/tls/node.pem
 ssl.truststore.type=PEM
 ssl.truststore.location=/tls/ca.pem
-ssl.client.auth=REQUIRED
+ssl.client.auth=none
+listener.name.secure.ssl.client.auth=REQUIRED
+ssl.endpoint.identification.algorithm=
+ssl.principal.mapping.rules=DEFAULT
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+max.connections=77
 super.users=User:CN=n1,O=x;User:CN=n2
 quorate.metrics.listener=127.0.0.1:9990
 quorate.trace.file=/t
@@ -93,9 +98,9 @@ quorate.client.listener=127.0.0.1:9991
 		LogDirs:             []string{"/a", "/b"}, MetadataLogDir: "/c",
 		Quorum:     Quorum{150 * ms, 151 * ms, 152 * ms, 0, 153 * ms, 154 * ms},
 		Log:        Log{8 << 20, 155 * ms, -1, -1, 156, 0},
-		SSL:        SSL{"/tls/node.pem", "/tls/ca.pem", "required"},
-		SuperUsers: []string{"User:CN=n1,O=x", "User:CN=n2"},
-		Quorate:    Quorate{"127.0.0.1:9990", "/t", "127.0.0.1:9991"},
+		SSL:        SSL{Keystore: "/tls/node.pem", Truststore: "/tls/ca.pem", ClientAuth: "required", AnyHost: true},
+		SuperUsers: []string{"User:CN=n1,O=x", "User:CN=n2"}, MaxConnections: 77,
+		Quorate: Quorate{"127.0.0.1:9990", "/t", "127.0.0.1:9991"},
 	}, c)
 }
 
@@ -119,39 +124,47 @@ func TestRefused(t *testing.T) {
 		"listeners=CONTROLLER://127.0.0.1:65536":      `f:4: listeners=CONTROLLER://127.0.0.1:65536: "CONTROLLER://127.0.0.1:65536" is not NAME://host:port`,
 		"listeners=CONTROLLER://a:1,B://a:2":          "f:4: listeners=CONTROLLER://a:1,B://a:2: B is not in controller.listener.names, and a controller has no others",
 		"listeners=CONTROLLER://a:1,CONTROLLER://a:2": "f:4: listeners=CONTROLLER://a:1,CONTROLLER://a:2: CONTROLLER is given twice",
-		"listeners=CONTROLLER://a:1,B://:1\ncontroller.listener.names=CONTROLLER,B": "f:4: listeners=CONTROLLER://a:1,B://:1: CONTROLLER and B have the same port 1",
-		"listener.security.protocol.map=OTHER:SSL":                                  "f:4: listeners=CONTROLLER://127.0.0.1:9091: CONTROLLER is not in listener.security.protocol.map",
-		"listener.security.protocol.map=CONTROLLER":                                 `f:7: listener.security.protocol.map=CONTROLLER: "CONTROLLER" is not NAME:PROTOCOL`,
-		"listener.security.protocol.map=CONTROLLER:TCP":                             `f:7: listener.security.protocol.map=CONTROLLER:TCP: "TCP" is not a security protocol: want PLAINTEXT or SSL`,
-		"listener.security.protocol.map=CONTROLLER:SASL_SSL":                        "f:7: listener.security.protocol.map=CONTROLLER:SASL_SSL: SASL_SSL is not supported: want PLAINTEXT or SSL",
-		"listener.security.protocol.map=CONTROLLER:SSL":                             "f: ssl.keystore.location: is required, since listener CONTROLLER is SSL",
-		"advertised.listeners=CONTROLLER://0.0.0.0:1":                               `f:7: advertised.listeners=CONTROLLER://0.0.0.0:1: CONTROLLER: nobody can connect to "0.0.0.0:1"`,
-		"advertised.listeners=CONTROLLER://:1":                                      `f:7: advertised.listeners=CONTROLLER://:1: "CONTROLLER://:1" is not NAME://host:port`,
-		"advertised.listeners=B://a:1":                                              "f:7: advertised.listeners=B://a:1: B is not in controller.listener.names, and a controller has no others",
-		"advertised.listeners=B://a:1\ncontroller.listener.names=CONTROLLER,B":      "f:7: advertised.listeners=B://a:1: B is not one of listeners",
-		"controller.quorum.voters=":                                                 "f: controller.quorum.voters: is required: want id@host:port, separated by commas",
-		"controller.quorum.voters=1":                                                `f:5: controller.quorum.voters=1: "1" is not id@host:port`,
-		"controller.quorum.voters=1@a:0":                                            `f:5: controller.quorum.voters=1@a:0: "1@a:0" is not id@host:port`,
-		"controller.quorum.voters=-1@a:1":                                           `f:5: controller.quorum.voters=-1@a:1: "-1@a:1" is not id@host:port`,
-		"controller.quorum.voters=1@a:1,1@b:1":                                      "f:5: controller.quorum.voters=1@a:1,1@b:1: voter 1 is given twice",
-		"controller.quorum.voters=\ncontroller.quorum.bootstrap.servers=a:1":        "f:7: controller.quorum.bootstrap.servers=a:1: a quorum without controller.quorum.voters needs a dynamic voter set (kraft.version 1), which is not supported yet",
-		"controller.quorum.bootstrap.servers=a":                                     `f:7: controller.quorum.bootstrap.servers=a: "a" is not host:port`,
-		"log.dirs=":                                                                 "f: log.dirs: is required: a default below /tmp would not outlive the machine's next start",
-		"log.dirs=/a,/b,/a/":                                                        "f:6: log.dirs=/a,/b,/a/: /a/ is given twice",
-		"controller.quorum.election.timeout.ms=0":                                   "f:7: controller.quorum.election.timeout.ms=0: want a number from 1 to 2147483647",
-		"controller.quorum.fetch.timeout.ms=1.5":                                    "f:7: controller.quorum.fetch.timeout.ms=1.5: want a number from 1 to 2147483647",
-		"controller.quorum.append.linger.ms=-1":                                     "f:7: controller.quorum.append.linger.ms=-1: want a number from 0 to 2147483647",
-		"controller.quorum.request.timeout.ms=99999999999999999999":                 "f:7: controller.quorum.request.timeout.ms=99999999999999999999: want a number from 1 to 2147483647",
-		"metadata.log.segment.bytes=8388607":                                        "f:7: metadata.log.segment.bytes=8388607: want a number from 8388608 to 2147483647",
-		"metadata.max.retention.ms=-2":                                              "f:7: metadata.max.retention.ms=-2: want a number from -1 to 9223372036854",
-		"metadata.log.max.record.bytes.between.snapshots=0":                         "f:7: metadata.log.max.record.bytes.between.snapshots=0: want a number from 1 to 9223372036854775807",
-		"ssl.client.auth=maybe":                                                     "f:7: ssl.client.auth=maybe: want none, requested or required",
-		"ssl.keystore.location=/k":                                                  "f: ssl.keystore.type: only PEM is supported (Kafka's default is JKS)",
-		"ssl.truststore.type=PKCS12":                                                "f:7: ssl.truststore.type=PKCS12: only PEM is supported (Kafka's default is JKS)",
-		"ssl.key.password=hunter2":                                                  "f:7: ssl.key.password=(hidden): encrypted keys are not supported: a PEM file has no password",
-		"super.users=CN=x":                                                          `f:7: super.users=CN=x: "CN=x" is not User:name (separated by semicolons)`,
-		"quorate.metrics.listener=9990":                                             `f:7: quorate.metrics.listener=9990: "9990" is not host:port`,
-		"x=\\u12":                                                                   `f:7: "\\u12" is not a \u with four hexadecimal digits`,
+		"listeners=CONTROLLER://a:1,B://:1\ncontroller.listener.names=CONTROLLER,B":          "f:4: listeners=CONTROLLER://a:1,B://:1: CONTROLLER and B have the same port 1",
+		"listener.security.protocol.map=OTHER:SSL":                                           "f:4: listeners=CONTROLLER://127.0.0.1:9091: CONTROLLER is not in listener.security.protocol.map",
+		"listener.security.protocol.map=CONTROLLER":                                          `f:7: listener.security.protocol.map=CONTROLLER: "CONTROLLER" is not NAME:PROTOCOL`,
+		"listener.security.protocol.map=CONTROLLER:TCP":                                      `f:7: listener.security.protocol.map=CONTROLLER:TCP: "TCP" is not a security protocol: want PLAINTEXT or SSL`,
+		"listener.security.protocol.map=CONTROLLER:SASL_SSL":                                 "f:7: listener.security.protocol.map=CONTROLLER:SASL_SSL: SASL_SSL is not supported: want PLAINTEXT or SSL",
+		"listener.security.protocol.map=CONTROLLER:SSL":                                      "f: ssl.keystore.location: is required, since listener CONTROLLER is SSL",
+		"advertised.listeners=CONTROLLER://0.0.0.0:1":                                        `f:7: advertised.listeners=CONTROLLER://0.0.0.0:1: CONTROLLER: nobody can connect to "0.0.0.0:1"`,
+		"advertised.listeners=CONTROLLER://:1":                                               `f:7: advertised.listeners=CONTROLLER://:1: "CONTROLLER://:1" is not NAME://host:port`,
+		"advertised.listeners=B://a:1":                                                       "f:7: advertised.listeners=B://a:1: B is not in controller.listener.names, and a controller has no others",
+		"advertised.listeners=B://a:1\ncontroller.listener.names=CONTROLLER,B":               "f:7: advertised.listeners=B://a:1: B is not one of listeners",
+		"controller.quorum.voters=":                                                          "f: controller.quorum.voters: is required: want id@host:port, separated by commas",
+		"controller.quorum.voters=1":                                                         `f:5: controller.quorum.voters=1: "1" is not id@host:port`,
+		"controller.quorum.voters=1@a:0":                                                     `f:5: controller.quorum.voters=1@a:0: "1@a:0" is not id@host:port`,
+		"controller.quorum.voters=-1@a:1":                                                    `f:5: controller.quorum.voters=-1@a:1: "-1@a:1" is not id@host:port`,
+		"controller.quorum.voters=1@a:1,1@b:1":                                               "f:5: controller.quorum.voters=1@a:1,1@b:1: voter 1 is given twice",
+		"controller.quorum.voters=\ncontroller.quorum.bootstrap.servers=a:1":                 "f:7: controller.quorum.bootstrap.servers=a:1: a quorum without controller.quorum.voters needs a dynamic voter set (kraft.version 1), which is not supported yet",
+		"controller.quorum.bootstrap.servers=a":                                              `f:7: controller.quorum.bootstrap.servers=a: "a" is not host:port`,
+		"log.dirs=":                                                                          "f: log.dirs: is required: a default below /tmp would not outlive the machine's next start",
+		"log.dirs=/a,/b,/a/":                                                                 "f:6: log.dirs=/a,/b,/a/: /a/ is given twice",
+		"controller.quorum.election.timeout.ms=0":                                            "f:7: controller.quorum.election.timeout.ms=0: want a number from 1 to 2147483647",
+		"controller.quorum.fetch.timeout.ms=1.5":                                             "f:7: controller.quorum.fetch.timeout.ms=1.5: want a number from 1 to 2147483647",
+		"controller.quorum.append.linger.ms=-1":                                              "f:7: controller.quorum.append.linger.ms=-1: want a number from 0 to 2147483647",
+		"controller.quorum.request.timeout.ms=99999999999999999999":                          "f:7: controller.quorum.request.timeout.ms=99999999999999999999: want a number from 1 to 2147483647",
+		"metadata.log.segment.bytes=8388607":                                                 "f:7: metadata.log.segment.bytes=8388607: want a number from 8388608 to 2147483647",
+		"metadata.max.retention.ms=-2":                                                       "f:7: metadata.max.retention.ms=-2: want a number from -1 to 9223372036854",
+		"metadata.log.max.record.bytes.between.snapshots=0":                                  "f:7: metadata.log.max.record.bytes.between.snapshots=0: want a number from 1 to 9223372036854775807",
+		"ssl.client.auth=maybe":                                                              "f:7: ssl.client.auth=maybe: want none, requested or required",
+		"ssl.keystore.location=/k":                                                           "f: ssl.keystore.type: only PEM is supported (Kafka's default is JKS)",
+		"ssl.truststore.type=PKCS12":                                                         "f:7: ssl.truststore.type=PKCS12: only PEM is supported (Kafka's default is JKS)",
+		"ssl.key.password=hunter2":                                                           "f:7: ssl.key.password=(hidden): encrypted keys are not supported: a PEM file has no password",
+		"max.connections=0":                                                                  "f:7: max.connections=0: want a number from 1 to 2147483647",
+		"ssl.endpoint.identification.algorithm=none":                                         "f:7: ssl.endpoint.identification.algorithm=none: want https, or nothing, with which certificates of others need not be of their host",
+		"ssl.principal.mapping.rules=RULE:^CN=(.*)$/x":                                       "f:7: ssl.principal.mapping.rules=RULE:^CN=(.*)$/x: only DEFAULT is supported: a principal is the distinguished name of the certificate",
+		"ssl.keystore.type=PEM\nssl.keystore.key=k":                                          "f: ssl.keystore.key: and ssl.keystore.certificate.chain are given together, or neither",
+		"ssl.truststore.type=PEM\nssl.truststore.location=/t\nssl.truststore.certificates=c": "f:8: ssl.truststore.location=/t: a file is given, and its content too: want one of them",
+		"authorizer.class.name=x":                                                            "f:7: authorizer.class.name=x: only org.apache.kafka.metadata.authorizer.StandardAuthorizer is supported",
+		"authorizer.class.name=" + standardAuthorizer:                                        "f: super.users: is required with an authorizer: it knows no other rules, and not even the nodes could talk to each other",
+		"super.users=User:CN=x":                                                              "f:7: super.users=User:CN=x: all are User:ANONYMOUS as long as the listener is not SSL with ssl.client.auth required, so the nodes could not talk to each other",
+		"super.users=CN=x":                                                                   `f:7: super.users=CN=x: "CN=x" is not User:name (separated by semicolons)`,
+		"quorate.metrics.listener=9990":                                                      `f:7: quorate.metrics.listener=9990: "9990" is not host:port`,
+		"x=\\u12":                                                                            `f:7: "\\u12" is not a \u with four hexadecimal digits`,
 	} {
 		_, err := Parse("f", []byte(with(line)))
 		assert.EqualError(t, err, want, "%s", line)
@@ -220,7 +233,7 @@ func TestLoad(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(minimal))
 	f.Add([]byte(with("controller.quorum.voters=1@a:1,@b:2\nlisteners=CONTROLLER://[::1]:1,B://\nlog.dirs=,a,")))
-	f.Add([]byte(with("listener.security.protocol.map=CONTROLLER:SSL\nssl.keystore.type=PEM\nssl.keystore.location=k\nsuper.users=User:a;b")))
+	f.Add([]byte(with("listener.security.protocol.map=CONTROLLER:SSL\nssl.keystore.type=PEM\nssl.keystore.location=k\nsuper.users=User:ANONYMOUS;b")))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, err := Parse("f", b)
 		if err != nil {
@@ -232,4 +245,28 @@ func FuzzParse(f *testing.F) {
 		require.NotEmpty(t, c.ControllerListener().Addr)
 		require.Positive(t, c.Quorum.ElectionTimeout)
 	})
+}
+
+func TestLoadClient(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "client.properties")
+	load := func(content string) (*Client, error) {
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+		return LoadClient(file)
+	}
+	c, err := load("")
+	require.NoError(t, err)
+	require.Equal(t, &Client{Protocol: Plaintext, SSL: SSL{ClientAuth: "none"}}, c)
+	c, err = load("security.protocol=ssl\nssl.keystore.type=PEM\nssl.keystore.key=k\nssl.keystore.certificate.chain=c\nssl.truststore.type=PEM\nssl.truststore.certificates=a\nclient.id=x\n")
+	require.NoError(t, err)
+	require.Equal(t, &Client{Protocol: TLS, SSL: SSL{Key: "k", Chain: "c", Authorities: "a", ClientAuth: "none"}}, c)
+	for content, want := range map[string]string{
+		"security.protocol=SASL_SSL": file + ":1: security.protocol=SASL_SSL: want PLAINTEXT or SSL (SASL is not supported)",
+		"ssl.truststore.location=/t": file + ": ssl.truststore.type: only PEM is supported (Kafka's default is JKS)",
+		"a=\\u00":                    file + ":1: ",
+	} {
+		_, err := load(content)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = LoadClient(file + "-missing")
+	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/node"
 )
 
 // kafka describes a metric of Kafka's group raft-metrics.
@@ -43,6 +44,12 @@ var (
 	startOffset   = ours("log_start_offset", "Offset at which the log starts.")
 	appliedOffset = ours("applied_offset", "Offset below which records were applied to the state machine.")
 	incarnation   = ours("incarnation", "How often the replica has started.")
+
+	connections      = ours("connections", "Connections that were accepted and are open.")
+	voterConnections = ours("voter_connections", "Connections that were accepted, are open, and are of voters.")
+	requests         = ours("requests_in_progress", "Requests of others that are not answered: parked fetches, mostly.")
+	unsentBytes      = ours("unsent_bytes", "Bytes of responses that were not taken yet.")
+	refusedTotal     = prometheus.NewDesc("quorate_refused_total", "Connections and requests that were refused since the start.", []string{"reason"}, nil)
 )
 
 // Describe implements [prometheus.Collector].
@@ -51,6 +58,7 @@ func (t *Tracker) Describe(c chan<- *prometheus.Desc) {
 		currentState, currentLeader, currentVote, currentDirectory, currentEpoch, highWatermark, logEndOffset, logEndEpoch,
 		unknownVoters, numberOfVoters, commitAvg, commitMax, electionAvg, electionMax, appendRate, fetchRate, pollIdle,
 		appendTotal, fetchTotal, electionTotal, flushedOffset, startOffset, appliedOffset, incarnation,
+		connections, voterConnections, requests, unsentBytes, refusedTotal,
 	} {
 		c <- d
 	}
@@ -106,4 +114,15 @@ func (t *Tracker) Collect(c chan<- prometheus.Metric) {
 	gauge(startOffset, float64(s.LogStart))
 	gauge(appliedOffset, float64(s.Applied))
 	gauge(incarnation, float64(s.Incarnation))
+	if t.network == nil {
+		return
+	}
+	w := t.network()
+	gauge(connections, float64(w.Connections))
+	gauge(voterConnections, float64(w.VoterConnections))
+	gauge(requests, float64(w.Requests))
+	gauge(unsentBytes, float64(w.Unsent))
+	for r, n := range w.Refused {
+		c <- prometheus.MustNewConstMetric(refusedTotal, prometheus.CounterValue, float64(n), node.Refusal(r).String())
+	}
 }

@@ -232,3 +232,22 @@ func TestNextLeadership(t *testing.T) {
 	*now = at(51)
 	assert.True(t, math.IsNaN(value(t, tr, "kafka_server_raft_metrics_commit_latency_max")))
 }
+
+// What the node has to do with others is asked for when the metrics are.
+func TestNetwork(t *testing.T) {
+	tr, _ := tracker(1)
+	tr.Stepped(at(0), at(1), state(core.Follower, 1, 2, 0, 0))
+	without := testutil.CollectAndCount(tr)
+	s := node.Network{Connections: 7, VoterConnections: 2, Requests: 3, Unsent: 99}
+	s.Refused[node.RefusedHandshake] = 5
+	tr.Watch(func() node.Network { return s })
+	assert.Equal(t, without+4+len(s.Refused), testutil.CollectAndCount(tr))
+	assert.EqualValues(t, 7, value(t, tr, "quorate_connections"))
+	assert.EqualValues(t, 2, value(t, tr, "quorate_voter_connections"))
+	assert.EqualValues(t, 3, value(t, tr, "quorate_requests_in_progress"))
+	assert.EqualValues(t, 99, value(t, tr, "quorate_unsent_bytes"))
+	w := httptest.NewRecorder()
+	Handler(tr, time.Second).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	assert.Contains(t, w.Body.String(), `quorate_refused_total{reason="handshake"} 5`)
+	assert.Contains(t, w.Body.String(), `quorate_refused_total{reason="slow-reader"} 0`)
+}

@@ -30,7 +30,8 @@ type Tracker struct {
 	now    func() time.Time
 
 	mu          sync.Mutex
-	state       node.State // guarded by mu, as all below
+	network     func() node.Network // nil: not known; guarded by mu, as all below
+	state       node.State
 	stepped     bool
 	ended       time.Time  // of the last step
 	uncommitted []appended // what this leader wrote and is not committed, oldest first
@@ -58,6 +59,13 @@ func NewTracker(self core.ReplicaKey, voters []node.Voter) *Tracker {
 }
 
 var _ node.Observer = (*Tracker)(nil)
+
+// Watch says whom to ask what the node has to do with others.
+func (t *Tracker) Watch(network func() node.Network) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.network = network
+}
 
 // Stepped implements [node.Observer].
 func (t *Tracker) Stepped(began, ended time.Time, s node.State) {

@@ -147,8 +147,8 @@ func (t *TLS) load() error {
 		}
 	}
 	k.server = t.server(k)
-	if c := k.certificate; c != nil {
-		slog.Info("TLS: certificate", "subject", distinguishedName(c.Leaf.RawSubject), "until", c.Leaf.NotAfter.UTC().Format(time.RFC3339))
+	if c := k.certificate; c != nil && t.keys.server != nil {
+		slog.Info("TLS: new certificate", "subject", distinguishedName(c.Leaf.RawSubject), "until", c.Leaf.NotAfter.UTC().Format(time.RFC3339))
 	}
 	t.files, t.keys = files, k
 	return nil

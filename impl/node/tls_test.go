@@ -2,18 +2,12 @@ package node
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -23,60 +17,23 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/node/tlstest"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// authority issues certificates.
-type authority struct {
-	t    testing.TB
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	pem  string
+type authority struct{ *tlstest.Authority }
+
+func newAuthority(t testing.TB, name string) authority {
+	return authority{tlstest.NewAuthority(t, name)}
 }
 
-func newAuthority(t testing.TB, name string) *authority {
-	a := &authority{t: t}
-	var err error
-	a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+func (a authority) tls(name, host string, auth ClientAuth) *TLS {
+	key, chain := a.Issue(name, host)
+	t, err := NewTLS(TLSConfig{Key: key, Chain: chain, Authorities: a.PEM, ClientAuth: auth})
+	if err != nil {
+		panic(err)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, a.key.Public(), a.key)
-	require.NoError(t, err)
-	a.cert, err = x509.ParseCertificate(der)
-	require.NoError(t, err)
-	a.pem = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
-	return a
-}
-
-// issue makes a key and a certificate for a name and a host, in PEM form.
-func (a *authority) issue(name, host string) (key, chain string) {
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(a.t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name, Organization: []string{"Quorate"}},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	if ip := net.ParseIP(host); ip != nil {
-		template.IPAddresses = []net.IP{ip}
-	} else {
-		template.DNSNames = []string{host}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, k.Public(), a.key)
-	require.NoError(a.t, err)
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(k)
-	require.NoError(a.t, err)
-	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
-}
-
-func (a *authority) tls(name, host string, auth ClientAuth) *TLS {
-	key, chain := a.issue(name, host)
-	t, err := NewTLS(TLSConfig{Key: key, Chain: chain, Authorities: a.pem, ClientAuth: auth})
-	require.NoError(a.t, err)
 	return t
 }
 
@@ -107,7 +64,7 @@ func captureLogs(t testing.TB) *logs {
 	return l
 }
 
-func tlsCluster(t testing.TB, a *authority, size int, auth ClientAuth) *cluster {
+func tlsCluster(t testing.TB, a authority, size int, auth ClientAuth) *cluster {
 	return newCluster(t, size, false, func(cfg *Config) {
 		cfg.TLS = a.tls("node", "127.0.0.1", auth)
 		// An election must outlast a handshake, also on a machine that is busy.
@@ -162,11 +119,11 @@ func TestMutualTLS(t *testing.T) {
 	describe.Topics = []kmsg.DescribeQuorumRequestTopic{{Topic: metadataTopic, Partitions: []kmsg.DescribeQuorumRequestTopicPartition{{}}}}
 	require.Len(t, ask[*kmsg.DescribeQuorumResponse](admin, describe).Topics[0].Partitions[0].CurrentVoters, 3)
 
-	none, err := NewTLS(TLSConfig{Authorities: a.pem})
+	none, err := NewTLS(TLSConfig{Authorities: a.PEM})
 	require.NoError(t, err)
 	other := newAuthority(t, "other")
-	key, chain := other.issue("node", "127.0.0.1")
-	forged, err := NewTLS(TLSConfig{Key: key, Chain: chain, Authorities: a.pem})
+	key, chain := other.Issue("node", "127.0.0.1")
+	forged, err := NewTLS(TLSConfig{Key: key, Chain: chain, Authorities: a.PEM})
 	require.NoError(t, err)
 	for _, secure := range []*TLS{none, forged} {
 		// In TLS 1.3 a client only learns of it when it reads.
@@ -187,7 +144,7 @@ func TestTLSWithoutClientCertificates(t *testing.T) {
 	a := newAuthority(t, "ca")
 	c := tlsCluster(t, a, 2, ClientAuthNone)
 	c.append("a")
-	none, err := NewTLS(TLSConfig{Authorities: a.pem})
+	none, err := NewTLS(TLSConfig{Authorities: a.PEM})
 	require.NoError(t, err)
 	conn, err := dialTLS(t, c.nodes[0], none)
 	require.NoError(t, err)
@@ -198,7 +155,7 @@ func TestTLSWithoutClientCertificates(t *testing.T) {
 func TestTLSRequested(t *testing.T) {
 	a := newAuthority(t, "ca")
 	c := tlsCluster(t, a, 1, ClientAuthRequested)
-	none, err := NewTLS(TLSConfig{Authorities: a.pem})
+	none, err := NewTLS(TLSConfig{Authorities: a.PEM})
 	require.NoError(t, err)
 	for secure, want := range map[*TLS]int16{none: 31, a.tls("admin", "x", ClientAuthNone): 0} {
 		conn, err := dialTLS(t, c.nodes[0], secure)
@@ -221,7 +178,7 @@ func TestPlainTextAndTLS(t *testing.T) {
 	require.EqualValues(t, 1, secure.Network().Refused[RefusedHandshake])
 
 	plain := newCluster(t, 1, false, nil).nodes[0]
-	none, err := NewTLS(TLSConfig{Authorities: a.pem})
+	none, err := NewTLS(TLSConfig{Authorities: a.PEM})
 	require.NoError(t, err)
 	_, err = dialTLS(t, plain, none)
 	require.Error(t, err)
@@ -268,9 +225,9 @@ func TestTLSReload(t *testing.T) {
 		require.NoError(t, os.WriteFile(file+".new", []byte(content), 0o600))
 		require.NoError(t, os.Rename(file+".new", file))
 	}
-	key, chain := first.issue("node", "127.0.0.1")
+	key, chain := first.Issue("node", "127.0.0.1")
 	write(stores.Keystore, key+chain)
-	write(stores.Truststore, first.pem)
+	write(stores.Truststore, first.PEM)
 	secure, err := NewTLS(stores)
 	require.NoError(t, err)
 	c := newCluster(t, 1, false, func(cfg *Config) { cfg.TLS = secure })
@@ -287,22 +244,22 @@ func TestTLSReload(t *testing.T) {
 	require.Contains(t, captured.String(), "the old ones stay in use")
 	require.ErrorContains(t, secure.Reload(), "no certificate in PEM form")
 
-	key, chain = second.issue("node", "127.0.0.1")
+	key, chain = second.Issue("node", "127.0.0.1")
 	write(stores.Keystore, key+chain)
-	write(stores.Truststore, second.pem)
+	write(stores.Truststore, second.PEM)
 	_, err = dialTLS(t, n, first.tls("admin", "x", ClientAuthNone))
 	require.ErrorContains(t, err, "unknown authority", "the node shows its new certificate")
 	conn, err := dialTLS(t, n, second.tls("admin", "x", ClientAuthNone))
 	require.NoError(t, err)
 	ask[*kmsg.ApiVersionsResponse](conn, apiVersions())
-	forged, err := NewTLS(TLSConfig{Key: key, Chain: chain, Authorities: second.pem})
+	forged, err := NewTLS(TLSConfig{Key: key, Chain: chain, Authorities: second.PEM})
 	require.NoError(t, err)
 	_, err = dialTLS(t, n, forged)
 	require.NoError(t, err)
 	ask[*kmsg.ApiVersionsResponse](old, apiVersions())
 
 	// The client's side of the same files.
-	require.True(t, secure.Client("h").RootCAs.Equal(mustPool(t, second.pem)))
+	require.True(t, secure.Client("h").RootCAs.Equal(mustPool(t, second.PEM)))
 	shown, err := secure.Client("h").GetClientCertificate(nil)
 	require.NoError(t, err)
 	require.Equal(t, mustCertificate(t, chain), shown.Leaf.Raw)
@@ -325,13 +282,13 @@ func mustCertificate(t testing.TB, text string) []byte {
 func TestTLSHost(t *testing.T) {
 	a := newAuthority(t, "ca")
 	c := newCluster(t, 1, false, func(cfg *Config) { cfg.TLS = a.tls("node", "elsewhere.example", ClientAuthNone) })
-	for anyHost, authorities := range map[bool]string{true: a.pem, false: a.pem} {
+	for anyHost, authorities := range map[bool]string{true: a.PEM, false: a.PEM} {
 		secure, err := NewTLS(TLSConfig{Authorities: authorities, AnyHost: anyHost})
 		require.NoError(t, err)
 		_, err = dialTLS(t, c.nodes[0], secure)
 		require.Equal(t, anyHost, err == nil, "%v", err)
 	}
-	secure, err := NewTLS(TLSConfig{Authorities: newAuthority(t, "other").pem, AnyHost: true})
+	secure, err := NewTLS(TLSConfig{Authorities: newAuthority(t, "other").PEM, AnyHost: true})
 	require.NoError(t, err)
 	_, err = dialTLS(t, c.nodes[0], secure)
 	require.ErrorContains(t, err, "unknown authority", "any host, but not any authority")
@@ -339,12 +296,12 @@ func TestTLSHost(t *testing.T) {
 
 func TestTLSFiles(t *testing.T) {
 	a := newAuthority(t, "ca")
-	key, chain := a.issue("node", "h")
-	other, _ := a.issue("node", "h")
+	key, chain := a.Issue("node", "h")
+	other, _ := a.Issue("node", "h")
 	line := func(s string) string { return strings.Join(strings.Split(strings.TrimSpace(s), "\n"), " ") }
-	_, err := NewTLS(TLSConfig{Key: line(key), Chain: line(chain + a.pem), Authorities: line(a.pem)})
+	_, err := NewTLS(TLSConfig{Key: line(key), Chain: line(chain + a.PEM), Authorities: line(a.PEM)})
 	require.NoError(t, err, "as it stands in a properties file")
-	secure, err := NewTLS(TLSConfig{Key: "Bag Attributes\n  friendlyName: x\n" + key, Chain: "subject=x\n" + chain + "\n" + a.pem})
+	secure, err := NewTLS(TLSConfig{Key: "Bag Attributes\n  friendlyName: x\n" + key, Chain: "subject=x\n" + chain + "\n" + a.PEM})
 	require.NoError(t, err, "as openssl writes it")
 	require.Len(t, secure.keys.certificate.Certificate, 2)
 

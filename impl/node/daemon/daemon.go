@@ -54,6 +54,11 @@ func Start(name string, args []string, stdout, stderr io.Writer) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer close(hangups)
+	defer signal.Stop(hangups)
+	go reload(o.node.TLS, hangups, log)
 	if err := o.run(log, signals, stdout); err != nil {
 		fmt.Fprintf(stderr, "%s: node %d: %v\n", name, o.node.ID, err)
 		return exitFailed
@@ -95,6 +100,7 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 	if configs != nil {
 		configs.Use(n)
 	}
+	tracker.Watch(n.Network)
 	serves := fmt.Sprintf("node %d incarnation %d serves %s", o.node.ID, n.State().Incarnation, n.Addr())
 	if addr := n.ClientAddr(); addr != nil {
 		serves += fmt.Sprintf(", clients %s", addr)

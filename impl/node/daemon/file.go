@@ -31,9 +31,6 @@ func (o *options) load(name string) error {
 		o.metrics = c.Quorate.MetricsListener
 	}
 	listener := c.ControllerListener()
-	if listener.Protocol != config.Plaintext {
-		return fmt.Errorf("%s: listener %s: %s is not supported yet", name, listener.Name, listener.Protocol)
-	}
 	if len(c.Listeners) > 1 {
 		return fmt.Errorf("%s: listeners: more than one is not supported yet", name)
 	}
@@ -48,6 +45,12 @@ func (o *options) load(name string) error {
 	}
 	o.node.Snapshots = snapshot.Policy{MaxBytes: c.Log.SnapshotBytes, MaxIntervalMs: c.Log.SnapshotInterval.Milliseconds()}
 	o.node.Retention = retention(c)
+	o.node.SuperUsers, o.node.MaxConnections = c.SuperUsers, c.MaxConnections
+	if listener.Protocol == config.TLS {
+		if o.node.TLS, err = TLS(c.SSL); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	o.node.Log.SegmentBytes, o.node.Log.SegmentMs = c.Log.SegmentBytes, c.Log.SegmentAge.Milliseconds()
 	for _, v := range c.Voters {
 		o.node.Voters = append(o.node.Voters, node.Voter{ID: core.ReplicaID(v.ID), Addr: v.Addr})
@@ -66,7 +69,7 @@ func (o *options) load(name string) error {
 
 // ineffective are keys that are read and checked, and nothing more so far.
 var ineffective = []string{
-	"controller.quorum.bootstrap.servers", "super.users",
+	"controller.quorum.bootstrap.servers",
 }
 
 // retention is how much is kept: less than 0 is no limit, as in Kafka.

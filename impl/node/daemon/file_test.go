@@ -64,20 +64,20 @@ func (l *logs) String() string {
 }
 
 func TestFromFile(t *testing.T) {
-	file, dir := setup(t, "advertised.listeners=C://n1:7\nsuper.users=User:x\nfoo=1\ncontroller.quorum.append.linger.ms=3\nmetadata.log.segment.bytes=9000000\n")
+	file, dir := setup(t, "advertised.listeners=C://n1:7\nsuper.users=User:ANONYMOUS\nfoo=1\nmax.connections=9\ncontroller.quorum.append.linger.ms=3\nmetadata.log.segment.bytes=9000000\n")
 	o, err := parse("x", []string{"-config", file, "-metrics", "127.0.0.1:0"}, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		file + ":11: foo is not a key that kraftd knows, and has no effect",
 		"advertised.listeners has n1:7, but the voters of a static quorum are told 127.0.0.1:9, as controller.quorum.voters says",
-		"super.users has no effect yet",
 	}, o.warnings)
 	require.Equal(t, node.Config{
 		ID: 1, Dir: dir + "/m", Listen: "127.0.0.1:0", ListenerName: "C", Voters: []node.Voter{{ID: 1, Addr: "127.0.0.1:9"}},
-		Core:      core.Config{ElectionTimeout: 10, FetchTimeout: 2000, ElectionBackoffMax: 1000, RequestTimeout: 2000, RetryBackoff: 20, AppendLinger: 3},
-		Log:       o.node.Log,
-		Snapshots: snapshot.Policy{MaxBytes: 20 << 20, MaxIntervalMs: 3600 * 1000},
-		Retention: snapshot.Retention{MaxBytes: 100 << 20, MaxMs: 7 * 24 * 3600 * 1000},
+		Core:       core.Config{ElectionTimeout: 10, FetchTimeout: 2000, ElectionBackoffMax: 1000, RequestTimeout: 2000, RetryBackoff: 20, AppendLinger: 3},
+		Log:        o.node.Log,
+		Snapshots:  snapshot.Policy{MaxBytes: 20 << 20, MaxIntervalMs: 3600 * 1000},
+		Retention:  snapshot.Retention{MaxBytes: 100 << 20, MaxMs: 7 * 24 * 3600 * 1000},
+		SuperUsers: []string{"User:ANONYMOUS"}, MaxConnections: 9,
 	}, o.node)
 	require.EqualValues(t, 9000000, o.node.Log.SegmentBytes)
 	require.EqualValues(t, 7*24*3600*1000, o.node.Log.SegmentMs)
@@ -146,7 +146,7 @@ func TestFileRefused(t *testing.T) {
 		code int
 		says string
 	}{
-		"ssl":           {"listener.security.protocol.map=C:SSL\nssl.keystore.type=PEM\nssl.keystore.location=k\n", nil, 2, "listener C: SSL is not supported yet"},
+		"ssl":           {"listener.security.protocol.map=C:SSL\nssl.keystore.type=PEM\nssl.keystore.location=k\n", nil, 2, "node.properties: TLS: "},
 		"two listeners": {"controller.listener.names=C,D\nlisteners=C://127.0.0.1:0,D://127.0.0.1:0\n", nil, 2, "listeners: more than one is not supported yet"},
 		"bad value":     {"metadata.log.segment.bytes=x\n", nil, 2, "node.properties:9: metadata.log.segment.bytes=x: want a number"},
 		"no directory": {"", func(t *testing.T, dir string) { require.NoError(t, os.RemoveAll(dir+"/b")) }, 1,
