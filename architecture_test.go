@@ -49,6 +49,7 @@ var table = []row{
 	{"cmd", []string{"..."}, "commands put everything together"},
 	{"cmd/kraftd", []string{"impl/...", "traces/event"}, "the node ships without specification, checker and judge"},
 	{"bench", []string{"..."}, "benchmarks measure everything"},
+	{"interop", []string{"impl/..."}, "Kafka is held against the implementation, and knows no model"},
 }
 
 func TestImports(t *testing.T) {
