@@ -19,12 +19,15 @@
 // takes its connection with it, so that no late answer can be mistaken for
 // another.
 //
+// Who connects is known by his certificate, if there is TLS ([TLS], [Caller]), and may ask
+// for what super.users allows him. What he may use of the node is bounded (limits), with
+// places kept for voters (places).
+//
 // An error of the storage or of the trace stops the node (see [Node.Done]); nothing
 // is retried. So does a broken invariant of the core, with an error that tells its
 // last inputs.
 //
 // Provisional until Kafka's own client requests are served: the client protocol of
 // clientapi.go, and the state machine in memory, which keeps every committed value
-// and grows without bound. There is no TLS, and directory ids are those of the
-// configuration.
+// and grows without bound.
 package node

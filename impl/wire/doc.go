@@ -1,6 +1,6 @@
 // Package wire is the part of Kafka's protocol that replicas speak to each other:
-// frames, headers, and the bodies of ApiVersions, Vote, BeginQuorumEpoch,
-// EndQuorumEpoch and Fetch, to and from [core.Message].
+// frames, headers, and the bodies of Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch and
+// FetchSnapshot, to and from [core.Message], of ApiVersions, and of what describes a quorum.
 //
 // Read [Codec] first. A request and its response:
 //
@@ -16,9 +16,9 @@
 // be closed. It never panics and allocates no more than a constant factor of the
 // bytes that have arrived.
 //
-// Where Kafka would let a value pass that no replica can mean (a negative epoch or
-// offset, say), the request is refused here with a top-level INVALID_REQUEST, so
-// that neither the core nor a trace has to deal with it.
+// What no replica can mean (a negative epoch or offset, say) is [Request.Invalid], and
+// answered as Kafka does by [Request.Answer], so that neither the core nor a trace has to
+// deal with it.
 //
 // The package has no connection, no goroutine and no clock. Record batches are
 // bytes here; see package log for what they must be.
