@@ -41,6 +41,6 @@ var pins = map[string]Pin{
 	"snapshot-transfer": {Distinct: 81611, Projected: 77296, Depth: 35},
 	"snapshot-crash":    {Distinct: 999537, Projected: 835878, Depth: 38},
 	"snapshot-late":     {Distinct: 616062, Projected: 497491, Depth: 43},
-	"snapshot-epochs":   {Distinct: 43123018, Projected: 0, Depth: 67},
+	"snapshot-epochs":   {Distinct: 43123018, Projected: 38057847, Depth: 67},
 	"lost-disk":         {Distinct: 398951, Projected: 357413, Depth: 64},
 }

@@ -21,6 +21,7 @@ type simulation struct {
 	voters, observers, clients int
 	ticks, steps               int64
 	noFaults, loseDisks        bool
+	noSnapshots                bool
 	plain, noEvents, quiet     bool
 }
 
@@ -36,6 +37,7 @@ func newSim(flags *flag.FlagSet) mode {
 	flags.Int64Var(&s.steps, "steps", 0, "at most so many steps of replicas with faults and clients; 0: no limit")
 	flags.BoolVar(&s.noFaults, "no-faults", false, "no crash, no loss, no delay")
 	flags.BoolVar(&s.loseDisks, "lose-disks", false, "crashes may take the disk with them, which can break safety")
+	flags.BoolVar(&s.noSnapshots, "no-snapshots", false, "no snapshot is taken, and every log begins at 0")
 	flags.BoolVar(&s.plain, "plain", false, "do not compress")
 	flags.BoolVar(&s.noEvents, "no-events", false, "write no files, only run and check")
 	flags.BoolVar(&s.quiet, "quiet", false, "print only runs that break a property, and the total")
@@ -47,7 +49,7 @@ func (s *simulation) asked() bool { return s.on }
 func (s *simulation) config() (sim.Config, error) {
 	c := sim.Config{
 		Voters: s.voters, Observers: s.observers, Clients: s.clients, Steps: s.steps,
-		Duration: sim.Time(s.ticks) * 1000, NoFaults: s.noFaults, LoseDisks: s.loseDisks,
+		Duration: sim.Time(s.ticks) * 1000, NoFaults: s.noFaults, LoseDisks: s.loseDisks, Snapshots: !s.noSnapshots,
 	}
 	switch s.preVote {
 	case "":
