@@ -118,6 +118,31 @@ const votersHex = `batch:
 	1a 00 00 04 08 0000 0006 06 0000 01 00    # no voters
 `
 
+// quorumHex is the same with a voter: id, directory, endpoint C at h:9092, kraft.version
+// 0 to 1.
+const quorumHex = `batch:
+	0000000000000000
+	LLLLLLLL
+	00000003
+	02
+	CCCCCCCC
+	0020
+	00000002
+	0000018bcfe56800
+	0000018bcfe56800
+	ffffffffffffffff ffff ffffffff
+	00000003
+	2a 00 00 00 08 0000 0003 16 0000 0000018bcfe56800 00 00
+	1e 00 00 02 08 0000 0005 0a 0000 0001 00 00
+	60 00 00 04 08 0000 0006  # 48 bytes
+	4c 0000 02                # value of 38 bytes: version, one voter
+	00000001 1964b4eaa3bb489d8ef87bad8154104b
+	02 02 43 02 68 2384 00    # one endpoint
+	0000 0001 00 00           # feature, no tagged fields of it and of the voter
+	00                        # none of the record
+	00                        # no headers
+`
+
 const vectorTime = 1700000000000
 
 var vectorID = ID{End: 1000, Epoch: 3}
@@ -185,6 +210,12 @@ func TestKafka(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.Verify())
 	assert.Empty(t, recordsOf(t, r))
+
+	put(t, d, id.FileName(), append(unhex(t, quorumHex), footer...))
+	r, err = Open(d, dir, id)
+	require.NoError(t, err)
+	require.NoError(t, r.Verify())
+	assert.EqualValues(t, vectorTime, r.LastTimestamp())
 
 	// A tagged field of the future.
 	header := unhex(t, strings.NewReplacer("2a   ", "30   ", "16   ", "1c   ", "fe56800 00  #", "fe56800 01 07 01 55  #").Replace(headerHex))
