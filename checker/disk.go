@@ -132,7 +132,7 @@ func (t *table) replace(slots []uint64, old *[]uint64) {
 	for _, h := range t.handles {
 		owed += int64(h.quota)
 	}
-	t.limit.Store(t.claimed.Load() + room(len(slots), crowdedShare) - owed)
+	t.limit.Store(t.claimed.Load() + crowded(len(slots)) - owed)
 }
 
 // ascending gives the keys of a table in order. Keys are out of order only within

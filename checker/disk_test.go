@@ -209,7 +209,7 @@ func TestKeysOfATableAscend(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, high := range []uint64{0, 1<<63 - 1, 0xffffff << 40} { // the last: rows go around the end
 		table := newTable(leastSlots)
-		for range room(leastSlots, crowdedShare) {
+		for range crowded(leastSlots) {
 			table.add(r.Uint64() | high | 1)
 		}
 		got := slices.Collect(ascending(table.slots))

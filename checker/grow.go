@@ -9,15 +9,23 @@ import (
 )
 
 // Shares of a table that may be used, in hundredths. A fuller one is slower, since
-// an absent key is then looked for over several cache lines; where memory is what is
-// short, to look on disk costs more than that.
+// an absent key is then looked for over several cache lines. Where memory is what
+// is short, in large tables and those that spill, to save it is worth that.
 const (
 	fullShare    = 65
 	crowdedShare = 80
+	largeTable   = 1 << 28 // slots, 2 GiB
 )
 
 // room is how many of n slots may be used.
-func room(n, share int) int64 { return int64(n) / 100 * int64(share) }
+func room(n int) int64 {
+	if n < largeTable {
+		return int64(n) / 100 * fullShare
+	}
+	return crowded(n)
+}
+
+func crowded(n int) int64 { return int64(n) / 100 * crowdedShare }
 
 // larger is the size to grow to. Small tables grow fast; large ones by steps that
 // leave little unused, as each step costs a pass over memory in order and no more.
@@ -28,10 +36,10 @@ func (t *table) larger() int {
 		return 4 * n
 	case n < 1<<22:
 		return 2 * n
-	case n < 1<<28:
+	case n < largeTable:
 		return n / 2 * 3
 	default:
-		return n / 4 * 5
+		return n / 8 * 9
 	}
 }
 
@@ -52,7 +60,7 @@ func (t *table) extend(n int) {
 	if err != nil {
 		panic(&engineError{err})
 	}
-	t.limit.Add(room(n, fullShare) - room(len(t.slots), fullShare))
+	t.limit.Add(room(n) - room(len(t.slots)))
 	t.slots = slots
 }
 

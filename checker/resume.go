@@ -194,7 +194,7 @@ func (d *disk) restore(r *bufio.Reader) error {
 
 // makeRoom makes an empty table large enough for n slots, and claims them.
 func (t *table) makeRoom(n uint64) {
-	for room(len(t.slots), fullShare) < int64(n)+int64(len(t.handles)*quotaBlock) {
+	for room(len(t.slots)) < int64(n)+int64(len(t.handles)*quotaBlock) {
 		t.extend(t.larger())
 	}
 	t.claimed.Add(int64(n))
