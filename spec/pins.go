@@ -34,6 +34,7 @@ var pins = map[string]Pin{
 	"divergence-rounds": {Distinct: 6161614, Projected: 5686307, Depth: 71},
 	"crashes":           {Distinct: 51300506, Projected: 29707908, Depth: 45},
 	"five-epochs":       {Distinct: 192430692, Projected: 192430692, Depth: 103},
+	"six-epochs":        {Distinct: 1146154591, Projected: 1146154591, Depth: 119},
 	"three-in-flight":   {Distinct: 1557259, Projected: 1557259, Depth: 59},
 	"parked":            {Distinct: 439933, Projected: 431159, Depth: 47},
 	"snapshot":          {Distinct: 29530, Projected: 27169, Depth: 27},

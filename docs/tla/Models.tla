@@ -229,6 +229,13 @@ Model_five_epochs ==
      late |-> 0, inFlight |-> 1, immediate |-> {}, silent |-> {"BeginQuorumEpoch"}, mergeFlush |-> FALSE,
      staysDown |-> FALSE, bootstrap |-> FALSE, checkQuorum |-> FALSE, park |-> FALSE]
 
+\* A stands, then A or C in four epochs, then C.
+Model_six_epochs ==
+    [voters |-> 3, observers |-> 0, preVote |-> {}, epochs |-> 6, stand |-> <<{1}, {1, 3}, {1, 3}, {1, 3}, {1, 3}, {3}>>,
+     records |-> 0, crashes |-> 0, disks |-> 0, reads |-> 0, resigns |-> 0,
+     late |-> 0, inFlight |-> 1, immediate |-> {}, silent |-> {"BeginQuorumEpoch"}, mergeFlush |-> FALSE,
+     staysDown |-> FALSE, bootstrap |-> FALSE, checkQuorum |-> FALSE, park |-> FALSE]
+
 \* three messages in flight.
 Model_three_in_flight ==
     [voters |-> 3, observers |-> 0, preVote |-> {}, epochs |-> 2, stand |-> <<{1}, {1, 3}>>,
@@ -294,6 +301,7 @@ M == CASE Model = "single" -> Model_single
        [] Model = "divergence-rounds" -> Model_divergence_rounds
        [] Model = "crashes" -> Model_crashes
        [] Model = "five-epochs" -> Model_five_epochs
+       [] Model = "six-epochs" -> Model_six_epochs
        [] Model = "three-in-flight" -> Model_three_in_flight
        [] Model = "parked" -> Model_parked
        [] Model = "lost-disk" -> Model_lost_disk
