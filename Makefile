@@ -7,7 +7,7 @@ RACED    := ./checker/... ./impl/core/... ./impl/node/... ./impl/wire/... ./trac
 MODULES  := $(dir $(shell find . -name go.mod -not -path './tools/*' -not -path './out/*'))
 
 .DEFAULT_GOAL := help
-.PHONY: help build check check-deep test race bench trace defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
+.PHONY: help build check check-deep test race bench trace demo defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,10 @@ trace: build ## Record fresh runs, simulated (SEEDS=1-20) and of real processes,
 	bin/quorate trace check out/real
 	bin/quorate history check out/sim
 	bin/quorate history check out/real
+
+demo: build ## Three nodes on loopback: a failover, a snapshot, a disk that is lost, and the verdict on their traces
+	go build -o bin/ ./examples/configs
+	examples/quickstart.sh
 
 defects: build ## Leave out each flush and break each rule of the core: which check notices
 	bin/quorate defects

@@ -48,6 +48,7 @@ var table = []row{
 	{"traces", []string{"traces/...", "spec/...", "checker/..."}, "the judge must not depend on what it judges: implementations are handed to it"},
 	{"cmd", []string{"..."}, "commands put everything together"},
 	{"cmd/kraftd", []string{"impl/...", "traces/event"}, "the node ships without specification, checker and judge"},
+	{"examples", []string{"impl/...", "traces/event"}, "an example is what a user of the node would write"},
 	{"bench", []string{"..."}, "benchmarks measure everything"},
 	{"interop", []string{"impl/..."}, "Kafka is held against the implementation, and knows no model"},
 }

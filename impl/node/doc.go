@@ -27,7 +27,12 @@
 // is retried. So does a broken invariant of the core, with an error that tells its
 // last inputs.
 //
-// Provisional until Kafka's own client requests are served: the client protocol of
-// clientapi.go, and the state machine in memory, which keeps every committed value
-// and grows without bound.
+// What is replicated is a [Machine]. Beside the loop one goroutine brings it what is
+// committed, another writes its snapshots, a third moves the log start. [Node.Propose]
+// and [Node.Read] are how a program that embeds a node uses it: see the example, and
+// examples/counter and examples/kv. A [Service] answers Kafka's requests that are not the
+// replica's; impl/controller is one.
+//
+// Provisional: the client protocol of clientapi.go, for histories of whole logs, with
+// [Values] for a machine, which keeps every value and grows without bound.
 package node
