@@ -204,7 +204,34 @@ func crashCases(deep bool) (all []crashtest.Case[used]) {
 			all = append(all, crashCase(c.name+", rare recovery points", rare, c.before, c.do))
 		}
 	}
-	return all
+	return append(all,
+		foreignCase("go on after Kafka", exact, list(tChange(3), tFlush)),
+		foreignCase("go on after Kafka and reset", exact, list(tReset(3), tChange(4), tFlush)),
+		foreignCase("go on after Kafka and advance", exact, list(tAdvance(0), tChange(4), tFlush)))
+}
+
+// foreignCase opens a log that Kafka has cut since it was used here, below the recovery
+// point.
+func foreignCase(name string, cfg Config, do steps) crashtest.Case[used] {
+	c := crashCase(name, cfg, list(tChange(1), tData(1, 100), tChange(2), tAdvance(2), tFlush), do)
+	before := c.Before
+	c.Before = func(t testing.TB, d *fs.Double) (used, error) {
+		u, err := before(t, d)
+		if err != nil {
+			return u, err
+		}
+		require.NoError(t, u.l.Abandon())
+		u.l = nil
+		u.batches = u.batches[:2]
+		u.written, u.flushed = u.batches, 2
+		f, err := d.Open(testDir + "/" + segmentName(0))
+		require.NoError(t, err)
+		require.NoError(t, f.Truncate(int64(len(u.batches[0].Bytes)+len(u.batches[1].Bytes))))
+		require.NoError(t, fs.WriteFile(d, testDir+"/"+epochFile, []byte("0\n1\n1 1\n")))
+		_, err = d.Create(testDir + "/00000000000000000002" + producerSuffix)
+		return u, err
+	}
+	return c
 }
 
 // TestEveryCrash: no crash at any operation, of any of them, loses what was flushed,

@@ -64,7 +64,8 @@ func (l *Log) doubtStart(bases []int64) {
 }
 
 // forget removes the files that are not believed. After a crash it is as if only
-// Kafka had ever used the log.
+// Kafka had ever used the log: what tells that it has goes when these are durably gone
+// (see removeProducers).
 func (l *Log) forget() error {
 	if !l.foreign {
 		return nil
@@ -77,7 +78,7 @@ func (l *Log) forget() error {
 			return err
 		}
 	}
-	return l.fsys.SyncDir(l.dir)
+	return nil
 }
 
 // removeProducers removes what tells that Kafka has used the log, when the files that

@@ -148,6 +148,7 @@ var Flushes = []Flush{
 	{Site: "impl/log/flush.go: l.fsys.SyncDir(l.dir)", What: "the name of a new segment", Tests: "TestCrashSweep|TestDecay|TestEveryCrash"},
 	{Site: "impl/log/flush.go: fs.WriteFile(l.fsys, path.Join(l.dir, epochFile), renderEpochs(epochs))", What: "the epochs", Tests: "TestFlushCounts"},
 	{Site: "impl/log/flush.go: l.point.save(end, written)", What: "the recovery point, now and then", Tests: "TestFlushCounts"},
+	{Site: "impl/log/foreign.go: l.fsys.SyncDir(l.dir)", What: "that nothing tells of Kafka any more, before the log begins anew", Tests: "TestEveryCrash"},
 	{Site: "impl/log/log.go: l.flush()", What: "the log, when it is closed", Tests: "TestClose"},
 	{Site: "impl/log/log.go: l.point.save(l.end, l.written)", What: "the recovery point, when the log is closed", Tests: "TestClose"},
 	{Site: "impl/log/open.go: l.fsys.SyncDir(path.Dir(l.dir))", What: "the name of the directory of the log", Tests: "TestFiles|TestOpenSweep|TestCrashSweep|TestEveryCrash"},
