@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -141,12 +140,22 @@ func (m *member) startKafka(t *testing.T) {
 	})
 }
 
+// awaitRegistered waits until a Kafka controller has found itself in the log, to which the
+// leader has written it.
+func (m *member) awaitRegistered(t *testing.T) {
+	t.Helper()
+	if !m.java {
+		return
+	}
+	eventually(t, fmt.Sprintf("kafka %d is registered", m.id), func() bool {
+		b, _ := os.ReadFile(m.kafkaLog())
+		return strings.Contains(string(b), "Our registration has been persisted to the metadata log")
+	})
+}
+
 func (m *member) kind() string {
 	if m.java {
 		return "kafka"
 	}
 	return "kraftd"
 }
-
-// pause lets a quorum be.
-func pause(d time.Duration) { time.Sleep(d) }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -43,6 +42,7 @@ func (q *mixed) kill(t *testing.T, m *member) {
 	t.Logf("killed %s %d; %s %d leads epoch %d", m.kind(), m.id, next.kind(), next.id, s.epoch)
 	next.setConfigs(t, 5)
 	q.start(t, m)
+	m.awaitRegistered(t)
 }
 
 // led kills leaders until one of a kind leads.
@@ -71,6 +71,7 @@ func (q *mixed) lose(t *testing.T, leader, m *member) {
 	m.process.kill()
 	require.NoError(t, os.RemoveAll(filepath.Join(m.dir, metadataLogDir)))
 	q.start(t, m)
+	m.awaitRegistered(t)
 	var got string
 	eventually(t, m.kind()+" has got a snapshot", func() bool {
 		all := taken(m)
@@ -108,6 +109,7 @@ func TestMixedQuorum(t *testing.T) {
 	}
 
 	kafka, _ := q.led(t, true)
+	kafka.awaitRegistered(t)
 	kafka.setConfigs(t, 50)
 	q.lose(t, kafka, q.members[0])
 	_, s := awaitLeader(t, q.members)
@@ -124,8 +126,8 @@ func TestMixedQuorum(t *testing.T) {
 	requireSameLogs(t, q.members, s.highWatermark)
 	q.kill(t, leader)
 
-	q.led(t, true)
-	pause(time.Second)
+	kafka, _ = q.led(t, true)
+	kafka.setConfigs(t, 5)
 	_, s = awaitLeader(t, q.members)
 	requireSameLogs(t, q.members, s.highWatermark)
 	require.Positive(t, q.kills["kafka"])
