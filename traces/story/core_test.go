@@ -39,6 +39,7 @@ type machine struct {
 	incoming  *wire // the message being handled
 	served    []spec.Offset
 	out       core.Effects
+	disks     snapshotDisk
 }
 
 // wire is a message on its way.
@@ -71,20 +72,22 @@ func (s *coreCast) boot(m *machine) error {
 	cfg := core.Config{
 		ID: core.ReplicaID(m.id), PreVote: s.cluster.PreVote, Bootstrap: []core.ReplicaID{1},
 		ElectionTimeout: longTimeout, FetchTimeout: longTimeout, RequestTimeout: never, RetryBackoff: 1,
-		MaxFetchWait: never, ElectionBackoffMax: longTimeout, Seed: uint64(m.id),
+		MaxFetchWait: never, MaxSnapshotBytes: 1, ElectionBackoffMax: longTimeout, Seed: uint64(m.id),
 	}
 	for i := 1; i <= s.cluster.Voters; i++ {
 		cfg.Voters = append(cfg.Voters, core.ReplicaKey{ID: core.ReplicaID(i)})
 	}
-	state := core.DiskState{Election: m.stored, HasElection: m.found, LogEnd: core.Offset(m.log.End())}
-	at := core.Offset(0)
-	for _, r := range m.log.Runs() {
+	state := core.DiskState{Election: m.stored, HasElection: m.found, LogEnd: core.Offset(m.log.End()),
+		LogStart: core.Offset(m.disks.start), Snapshots: m.disks.held}
+	kept := m.log.Slice(m.disks.start, m.log.End())
+	at := state.LogStart
+	for _, r := range kept.Runs() {
 		if n := len(state.Epochs); n == 0 || state.Epochs[n-1].Epoch != core.Epoch(r.Epoch) {
 			state.Epochs = append(state.Epochs, core.EpochStart{Epoch: core.Epoch(r.Epoch), Start: at})
 		}
 		at += core.Offset(r.Count)
 	}
-	m.waits, m.flush = map[spec.ID]wire{}, nil
+	m.waits, m.flush, m.disks.verify = map[spec.ID]wire{}, nil, nil
 	r, err := core.New(cfg, state, m.now, &m.out)
 	if err != nil {
 		return err
@@ -138,6 +141,8 @@ func (s *coreCast) carryOut(m *machine, before core.State) {
 				continue // voters look for a leader; left out of stories
 			}
 			s.network = append(s.network, w)
+		case core.OpReceiveSnapshot, core.OpVerifySnapshot, core.OpAbandonSnapshot, core.OpInstallSnapshot, core.OpAdvanceLogStart:
+			m.carryOutSnapshot(op)
 		case core.OpSendResponse:
 			s.respond(m, op)
 		case core.OpComplete:
@@ -165,6 +170,10 @@ func (s *coreCast) respond(m *machine, op *core.Op) {
 	if op.Message.Kind == core.Fetch && op.ReadTo > op.Message.Offset {
 		answer.records = m.log.Slice(spec.Offset(op.Message.Offset), spec.Offset(op.ReadTo))
 	}
+	if op.Message.Kind == core.FetchSnapshot && op.MaxBytes > 0 {
+		answer.message.Chunk = make([]byte, op.MaxBytes)
+		answer.records = m.log.Slice(0, spec.Offset(op.Message.SnapshotID.End))
+	}
 	if s.waited(answer) {
 		s.network = append(s.network, answer)
 	}
@@ -182,6 +191,7 @@ func (s *coreCast) msg(w wire) spec.Msg {
 		Kind: spec.Kind(m.Kind), Response: m.Response, Src: w.opener, Dst: w.acceptor, Epoch: spec.Epoch(m.Epoch),
 		PreVote: w.preVote, Read: uint32(w.read), Late: !s.waited(w),
 	}
+	out.Snapshot, out.Position, out.Size, out.Bytes = specSnapshot(m.SnapshotID), m.Position, m.Size, int64(len(m.Chunk))
 	if !m.Response {
 		out.Offset, out.LastEpoch = w.offset, spec.Epoch(m.LastEpoch)
 		return out
@@ -190,7 +200,8 @@ func (s *coreCast) msg(w wire) spec.Msg {
 	out.Leader, out.Granted, out.Offset = replica(m.Leader), m.Granted, w.offset
 	out.Error = map[core.ErrorCode]spec.Error{
 		core.None: spec.NoErrorCode, core.NotLeaderOrFollower: spec.NotLeaderOrFollower, core.FencedLeaderEpoch: spec.FencedLeaderEpoch,
-		core.UnknownLeaderEpoch: spec.UnknownLeaderEpoch,
+		core.UnknownLeaderEpoch: spec.UnknownLeaderEpoch, core.SnapshotNotFound: spec.SnapshotNotFound,
+		core.PositionOutOfRange: spec.PositionOutOfRange,
 	}[m.Error]
 	if m.Kind == core.Fetch {
 		out.HighWatermark, out.Records = spec.Offset(m.HighWatermark), w.records
@@ -214,7 +225,7 @@ func (s *coreCast) Line(id spec.ID) story.Line {
 	st := m.core.State()
 	l := story.Line{
 		Role: st.Role.String(), Epoch: spec.Epoch(st.Epoch), Leader: replica(st.Leader), Voted: replica(st.Voted.ID),
-		Log: m.log, Flushed: spec.Offset(st.Flushed), HighWatermark: spec.Offset(st.HighWatermark), Served: m.served,
+		Log: m.log, Flushed: spec.Offset(st.Flushed), HighWatermark: spec.Offset(st.HighWatermark), Served: m.served, Snapshots: m.snapshots(),
 	}
 	if int64(st.LogEnd) != int64(m.log.End()) {
 		l.Role += fmt.Sprintf(" (thinks that its log ends at %d)", st.LogEnd)

@@ -16,6 +16,9 @@
 //	crash A keep=1            A loses power; of what was not flushed, records below 1 stay; A starts again
 //	check-quorum A            A has not heard of a majority for too long
 //	resign A                  A is asked to step down
+//	snapshot A 2              the state machine of A has written a snapshot of all below 2
+//	log-start A 2             the log of A is to begin at 2, where a snapshot ends
+//	verified A [damaged]      the check of the snapshot that A received has ended
 //	settle [without=C]        flush and deliver until nothing is left to do
 //
 // Between commands a replica does at once what it has to do: a candidate with a

@@ -59,7 +59,7 @@ func (s *specCast) Line(id spec.ID) Line {
 	r := s.at(id)
 	l := Line{
 		Role: r.Role.String(), Epoch: r.Election.Epoch, Leader: r.Election.Leader, Voted: r.Election.Voted,
-		Log: r.Log, Flushed: r.FlushedEnd(), HighWatermark: r.HighWatermark, Served: s.served[id-1],
+		Log: r.Log, Flushed: r.FlushedEnd(), HighWatermark: r.HighWatermark, Served: s.served[id-1], Snapshots: s.snapshots(r),
 	}
 	if l.Leader == id || l.Leader != spec.Nobody && !s.cluster.PreVote {
 		// Kafka forgets a leader's vote for itself, and before Pre-Vote every vote beside
@@ -199,6 +199,12 @@ func (s *specCast) duty(id spec.ID) bool {
 				return true
 			}
 		case spec.Follower:
+			if r.Fetching.Snapshot.End > 0 {
+				if dst == r.Election.Leader && s.take(spec.ActionSendFetchSnapshot, id, nil, spec.Args{Dst: dst}) {
+					return true
+				}
+				continue
+			}
 			if dst == r.Election.Leader && !s.waitingForAny(id) && s.take(spec.ActionSendFetch, id, nil, spec.Args{Dst: dst}) {
 				return true
 			}
@@ -272,6 +278,8 @@ func (s *specCast) Deliver(m spec.Msg) error {
 		s.parked = append(s.parked, m)
 	case a == spec.ActionHandleFetchRequest:
 		s.handleFetch(m.Dst, m)
+	case a == spec.ActionHandleFetchSnapshotRequest:
+		s.handleFetchSnapshot(m.Dst, m)
 	case !s.take(a, m.Dst, &m, spec.Args{}):
 		return fmt.Errorf("%s is not handled", m.String())
 	case a == spec.ActionHandleEndQuorumEpochRequest && r.Role == spec.Follower && r.Election.Leader == m.Src && s.wants[m.Src-1].successor == m.Dst:
@@ -284,10 +292,10 @@ func (s *specCast) Deliver(m spec.Msg) error {
 // parks: a valid fetch with nothing to learn waits, but one that looks for the
 // leader does not.
 func (s *specCast) parks(r *spec.Replica, m *spec.Msg) bool {
-	if r.Role != spec.Leader || m.Epoch != r.Election.Epoch || m.Offset < r.Log.End() || s.at(m.Src).Role != spec.Follower {
+	if r.Role != spec.Leader || m.Epoch != r.Election.Epoch || m.Offset < r.Log.End() || s.at(m.Src).Role != spec.Follower || s.ctx.Rules.BelowLog(r, m) {
 		return false
 	}
-	epoch, end := r.Log.EndOffsetForEpoch(m.LastEpoch)
+	epoch, end := r.EndOffsetForEpoch(m.LastEpoch)
 	return m.Offset == 0 || epoch == m.LastEpoch && m.Offset <= end
 }
 

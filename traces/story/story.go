@@ -23,6 +23,7 @@ type Line struct {
 	Log           spec.Log
 	Flushed       spec.Offset
 	HighWatermark spec.Offset
+	Snapshots     Snapshots
 	// Served are the reads answered since the last look, by the offset that they
 	// must see.
 	Served []spec.Offset
@@ -43,6 +44,13 @@ type Cast interface {
 	Crash(id spec.ID, keep spec.Offset) error
 	CheckQuorum(id spec.ID) error
 	Resign(id spec.ID) error
+
+	// Snapshot: the state machine has written a snapshot of all below end.
+	Snapshot(id spec.ID, end spec.Offset) error
+	// AdvanceLogStart: the log is to begin at the end of a snapshot.
+	AdvanceLogStart(id spec.ID, to spec.Offset) error
+	// Verified: the check of a snapshot that was received has ended.
+	Verified(id spec.ID, good bool) error
 }
 
 // Play runs commands on one cast after the other.
@@ -142,12 +150,26 @@ func (p *Play) carryOut(name string, args []string) error {
 			keep = spec.Offset(n)
 		}
 		return p.cast.Crash(id, keep)
+	case "snapshot", "log-start":
+		if len(args) != 2 {
+			return fmt.Errorf("at which offset?")
+		}
+		n, err := strconv.Atoi(args[1])
+		if err != nil {
+			return fmt.Errorf("%q is no offset", args[1])
+		}
+		if name == "snapshot" {
+			return p.cast.Snapshot(id, spec.Offset(n))
+		}
+		return p.cast.AdvanceLogStart(id, spec.Offset(n))
+	case "verified":
+		return p.cast.Verified(id, !slices.Contains(args[1:], "damaged"))
 	case "check-quorum":
 		return p.cast.CheckQuorum(id)
 	case "resign":
 		return p.cast.Resign(id)
 	}
-	return fmt.Errorf("unknown command; known: cluster, timeout, deliver, flush, append, read, crash, check-quorum, resign, settle")
+	return fmt.Errorf("unknown command; known: cluster, timeout, deliver, flush, append, read, crash, check-quorum, resign, snapshot, log-start, verified, settle")
 }
 
 func (p *Play) replica(name string) (spec.ID, error) {
@@ -248,7 +270,7 @@ func (p *Play) show() string {
 			hw = fmt.Sprint(l.HighWatermark)
 		}
 		text := fmt.Sprintf("%s %s epoch %d leader %s voted %s log %s flushed %d hw %s",
-			id, l.Role, l.Epoch, l.Leader, l.Voted, l.Log.String(), l.Flushed, hw)
+			id, l.Role, l.Epoch, l.Leader, l.Voted, l.Log.String(), l.Flushed, hw) + l.Snapshots.text()
 		if text != p.shown[id] {
 			p.shown[id] = text
 			b.WriteString(text + "\n")
