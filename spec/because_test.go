@@ -14,7 +14,7 @@ import (
 // of whom.
 func TestViolationsSayWhy(t *testing.T) {
 	want := map[string]string{
-		"KAFKA-10527":          "A holds [L1A'] and C holds [L1A] at offset 0",
+		"KAFKA-10527":          "holds [L1A] at offset 0",
 		"KAFKA-10661":          "leads epoch 1, which",
 		"KAFKA-10533":          "was exposed at offset 0 in epoch 1; C leads epoch 2 and holds nothing there",
 		"majority-of-one-less": "leads epoch 1, which",
