@@ -117,11 +117,21 @@ func restart(t *testing.T, m model, d *fs.Double, cfg Config) {
 	require.NoError(t, l.Abandon())
 }
 
+// TestCrashSweep is of long scripts, in which a crash can leave too much to try it all;
+// TestEveryCrash is of short ones.
 func TestCrashSweep(t *testing.T) {
-	for _, cfg := range testConfigs {
+	for _, cfg := range some(testConfigs) {
 		points, crashes := sweep(t, cfg, sweepScript(t), fs.Crash, 2)
 		t.Logf("%+v: %d crash points, %d crashes", cfg, points, crashes)
 	}
+}
+
+// some is less than all in a short run.
+func some(all []Config) []Config {
+	if testing.Short() {
+		return all[:1]
+	}
+	return all
 }
 
 // scripts: 60 take two minutes.
@@ -129,7 +139,7 @@ var scripts = flag.Uint64("scripts", 3, "number of random scripts to crash at ev
 
 // TestStartSweep is TestCrashSweep for what moves the start.
 func TestStartSweep(t *testing.T) {
-	for _, cfg := range testConfigs {
+	for _, cfg := range some(testConfigs) {
 		points, crashes := sweep(t, cfg, startScript(t), fs.Crash, 1)
 		t.Logf("%+v: %d crash points, %d crashes", cfg, points, crashes)
 	}
@@ -139,11 +149,15 @@ func TestStartSweep(t *testing.T) {
 
 func TestCrashSweepRandomScripts(t *testing.T) {
 	points, crashes := 0, 0
-	for seed := range *scripts {
+	n := *scripts
+	if testing.Short() {
+		n = min(n, 1)
+	}
+	for seed := range n {
 		p, c := sweep(t, testConfigs[seed%3], randomScript(t, 100+seed, 30), fs.Crash, 2)
 		points, crashes = points+p, crashes+c
 	}
-	t.Logf("%d scripts: %d crash points, %d crashes", *scripts, points, crashes)
+	t.Logf("%d scripts: %d crash points, %d crashes", n, points, crashes)
 }
 
 func TestFailureSweep(t *testing.T) {
