@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/impl/core"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 func FuzzFrame(f *testing.F) {
@@ -24,6 +25,14 @@ func FuzzFrame(f *testing.F) {
 // be what is sent again.
 func FuzzRequest(f *testing.F) {
 	c := testCodec()
+	c.Extra = map[API]Versions{32: {1, 4, true}, 44: {0, 1, true}}
+	for _, api := range c.listed() {
+		for version := int16(0); version <= c.Supported(api).Max; version++ {
+			if h := (Header{API: api, Version: version, ClientID: "q"}); kindOf(api) == 0 && api != ApiVersions && c.Supported(api).has(version) {
+				f.Add(requestOf(h).AppendTo(appendRequestHeader(nil, h)))
+			}
+		}
+	}
 	for _, m := range requests() {
 		v := c.Supported(apiOf(m.Kind))
 		for version := v.Min; version <= v.Max; version++ {
@@ -39,6 +48,14 @@ func FuzzRequest(f *testing.F) {
 		var req, again Request
 		if c.ReadRequest(b, &req) != nil {
 			return
+		}
+		if body, ok := req.Body.(*kmsg.DescribeQuorumRequest); ok && body != nil {
+			if len(c.AppendDescribeQuorum(nil, &req, &Quorum{})) < 8 {
+				t.Fatal("no answer")
+			}
+		}
+		if req.API == DescribeCluster && len(c.AppendDescribeCluster(nil, &req, 1)) < 8 || req.API == UpdateRaftVoter && len(c.AppendUpdateRaftVoter(nil, &req, core.State{Leader: 1})) < 8 {
+			t.Fatal("no answer")
 		}
 		if req.Message.Kind == 0 || req.Invalid {
 			code := req.Refused
