@@ -70,10 +70,11 @@ var (
 )
 
 // follower starts a node 1 of three, the others of which do not run, and tells it that 2
-// leads epoch 5.
-func follower(t testing.TB) (*Node, *asker) {
+// leads epoch 5. connections are how many it has but those of voters, 0: the default.
+func follower(t testing.TB, connections int) (*Node, *asker) {
 	n, err := Start(Config{
-		ID: 1, Dir: t.TempDir(), Directory: ownDirectory, ClusterID: "test",
+		MaxConnections: connections,
+		ID:             1, Dir: t.TempDir(), Directory: ownDirectory, ClusterID: "test",
 		Voters: []Voter{{ID: 1, Addr: "127.0.0.1:1"}, {ID: 2, Addr: "127.0.0.1:1"}, {ID: 3, Addr: "127.0.0.1:1"}},
 		Core:   core.Config{ElectionTimeout: 1e6, FetchTimeout: 1e6, RetryBackoff: 1e5},
 	})
@@ -151,7 +152,7 @@ func another(id **string) { *id = kmsg.StringPtr("another") }
 // Checks of KafkaRaftClient.handleVoteRequest in their order, by a follower of 2 in epoch
 // 5. Where two things are wrong, the first counts. The last ones change the receiver.
 func TestVoteChecks(t *testing.T) {
-	n, a := follower(t)
+	n, a := follower(t, 0)
 	type req = *kmsg.VoteRequest
 	part := func(r req) *kmsg.VoteRequestTopicPartition { return &r.Topics[0].Partitions[0] }
 	for _, c := range []check[req]{
@@ -199,7 +200,7 @@ func TestVoteChecks(t *testing.T) {
 
 // KafkaRaftClient.handleBeginQuorumEpochRequest.
 func TestBeginQuorumEpochChecks(t *testing.T) {
-	_, a := follower(t)
+	_, a := follower(t, 0)
 	type req = *kmsg.BeginQuorumEpochRequest
 	part := func(r req) *kmsg.BeginQuorumEpochRequestTopicPartition { return &r.Topics[0].Partitions[0] }
 	for _, c := range []check[req]{
@@ -231,7 +232,7 @@ func TestBeginQuorumEpochChecks(t *testing.T) {
 
 // KafkaRaftClient.handleEndQuorumEpochRequest.
 func TestEndQuorumEpochChecks(t *testing.T) {
-	_, a := follower(t)
+	_, a := follower(t, 0)
 	type req = *kmsg.EndQuorumEpochRequest
 	part := func(r req) *kmsg.EndQuorumEpochRequestTopicPartition { return &r.Topics[0].Partitions[0] }
 	for _, c := range []check[req]{
@@ -266,7 +267,7 @@ func fetchAnswer(r *kmsg.FetchResponse) []int32 {
 
 // KafkaRaftClient.handleFetchRequest, up to what the log decides.
 func TestFetchChecks(t *testing.T) {
-	_, a := follower(t)
+	_, a := follower(t, 0)
 	type req = *kmsg.FetchRequest
 	part := func(r req) *kmsg.FetchRequestTopicPartition { return &r.Topics[0].Partitions[0] }
 	for _, c := range []check[req]{
@@ -300,7 +301,7 @@ func TestFetchChecks(t *testing.T) {
 
 // KafkaRaftClient.handleFetchSnapshotRequest, by a follower.
 func TestFetchSnapshotChecks(t *testing.T) {
-	_, a := follower(t)
+	_, a := follower(t, 0)
 	type req = *kmsg.FetchSnapshotRequest
 	part := func(r req) *kmsg.FetchSnapshotRequestTopicPartition { return &r.Topics[0].Partitions[0] }
 	for _, c := range []check[req]{

@@ -39,8 +39,7 @@ func open(t testing.TB, conn net.Conn) {
 // More connections than are allowed do not keep a voter out: it is on trial like all
 // others, but stays, and the oldest of the others goes.
 func TestPlacesForVoters(t *testing.T) {
-	n, _ := follower(t) // on a connection that says it is of voter 2
-	n.net.places.limit = 1
+	n, _ := follower(t, 1) // on a connection that says it is of voter 2
 	kept := n.net.places.kept
 	require.Equal(t, trialPlaces+2*3, kept)
 
@@ -247,7 +246,7 @@ func TestReconnectBackoff(t *testing.T) {
 		require.Equal(t, want, [2]time.Duration{least, most})
 	}
 	captured := captureLogs(t)
-	n, _ := follower(t)
+	n, _ := follower(t, 0)
 	d := new(dialing)
 	for i, want := range []time.Duration{50, 100, 200, 400, 500, 500} {
 		began := time.Now()
