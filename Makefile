@@ -3,11 +3,12 @@
 SMOKE    ?= Fetch|Commit
 SEEDS    ?= 1-20
 FUZZTIME ?= 60s
+SOAK     ?= 600
 RACED    := ./checker/... ./impl/core/... ./impl/node/... ./impl/wire/... ./traces/...
 MODULES  := $(dir $(shell find . -name go.mod -not -path './tools/*' -not -path './out/*'))
 
 .DEFAULT_GOAL := help
-.PHONY: help build check check-deep test race bench trace demo defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
+.PHONY: help build check check-deep test race bench trace demo soak defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +24,7 @@ check: build ## Check models, bugs and recorded runs, and smoke the hot paths: u
 	bin/quorate history check traces/recorded
 	go test -run '^$$' -bench '$(SMOKE)' -benchtime 0.5s ./bench
 
-check-deep: build ## As check, with the large models, more simulated runs, and fuzzing
+check-deep: build ## As check, with the large models, more simulated runs, a soak, and fuzzing
 	bin/quorate check -deep
 	bin/quorate bugs
 	bin/quorate prove -deep
@@ -31,7 +32,14 @@ check-deep: build ## As check, with the large models, more simulated runs, and f
 	bin/tracegen -sim -seeds 1-1000 -out out/deep
 	bin/quorate trace check -hidden 0 out/deep
 	bin/quorate history check out/deep
+	$(MAKE) soak
 	$(MAKE) fuzz
+
+soak: build ## Kill three processes under load for SOAK seconds, with snapshots, and judge all that they did
+	rm -rf out/soak
+	bin/tracegen -nodes 3 -seconds $(SOAK) -crashes $$(($(SOAK) / 4)) -workers 6 -snapshot-bytes 16000 -out out/soak
+	bin/quorate trace check -hidden 0 out/soak
+	bin/quorate history check out/soak
 
 test: ## Run the tests of every module (TESTFLAGS=-v, say)
 	@rc=0; for m in $(MODULES); do (cd $$m && go test $(TESTFLAGS) ./...) || rc=1; done; exit $$rc

@@ -12,6 +12,12 @@
 // clients, and kill -9. The seed chooses whom it kills and what clients ask; the run
 // happens as it happens.
 //
+//	tracegen -nodes 3 -crashes 150 -seconds 600 -snapshot-bytes 16000 -out DIR
+//
+// has the nodes take snapshots too, and some stay down until they need one. Clients use
+// the provisional protocol of impl/node, since Kafka's has no append whose offset is told:
+// the exact check of a history is by offsets.
+//
 // Each run is a directory, seed-7 or real-7, which must not exist:
 //
 //	DIR/seed-7/run.json                who took part

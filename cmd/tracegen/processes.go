@@ -19,6 +19,7 @@ import (
 type processes struct {
 	dir, work string
 	voters    string
+	snapshots int64 // bytes of records between two; 0: none
 	all       []*process
 	// killed and started count; only the run's own goroutine changes them.
 	killed, started int
@@ -38,12 +39,12 @@ type process struct {
 	wanted         bool          // we ended it; guarded by processes.mu
 }
 
-func newProcesses(n int, dir, work string) (*processes, error) {
+func newProcesses(n int, dir, work string, snapshots int64) (*processes, error) {
 	addrs, err := freeAddrs(2 * n)
 	if err != nil {
 		return nil, err
 	}
-	c := &processes{dir: dir, work: work}
+	c := &processes{dir: dir, work: work, snapshots: snapshots}
 	var voters []string
 	for i := range n {
 		p := &process{id: i + 1, listen: addrs[2*i], client: addrs[2*i+1]}
@@ -84,7 +85,9 @@ func (c *processes) start(i int) error {
 	cmd := exec.Command(self,
 		"-id", fmt.Sprint(p.id), "-dir", filepath.Join(c.work, fmt.Sprint(p.id)), "-voters", c.voters,
 		"-listen", p.listen, "-client", p.client, "-trace", filepath.Join(c.dir, fmt.Sprintf("node-%d.ndjson", p.id)),
-		"-election-timeout", "300ms", "-fetch-timeout", "800ms", "-request-timeout", "1s", "-cluster-id", "tracegen")
+		"-election-timeout", "300ms", "-fetch-timeout", "800ms", "-request-timeout", "1s", "-cluster-id", "tracegen",
+		// The log is to start at the latest snapshot.
+		"-snapshot-bytes", fmt.Sprint(c.snapshots), "-retention-bytes", "1")
 	cmd.Env = append(os.Environ(), nodeVariable+"=1")
 	p.stderr.Reset()
 	cmd.Stderr = &p.stderr

@@ -17,6 +17,7 @@ import (
 
 	"github.com/quorate/quorate/checker/linear"
 	"github.com/quorate/quorate/impl/node/daemon"
+	"github.com/quorate/quorate/traces/event"
 	"github.com/quorate/quorate/traces/history"
 )
 
@@ -43,6 +44,7 @@ func init() {
 type realRun struct {
 	nodes, crashes, seconds, workers int
 	seed                             uint64
+	snapshots                        int64
 }
 
 func newReal(flags *flag.FlagSet) mode {
@@ -51,6 +53,7 @@ func newReal(flags *flag.FlagSet) mode {
 	flags.IntVar(&r.crashes, "crashes", 3, "with -nodes: how often processes are killed, spread over the time")
 	flags.IntVar(&r.seconds, "seconds", 10, "with -nodes: time under load, in seconds")
 	flags.IntVar(&r.workers, "workers", 8, "with -nodes: concurrent clients")
+	flags.Int64Var(&r.snapshots, "snapshot-bytes", 0, "with -nodes: bytes of records between two snapshots, where the log then starts; 0: none. Some processes then stay down for longer")
 	flags.Uint64Var(&r.seed, "seed", 1, "with -nodes: whom to kill and what to ask; names the directory real-SEED")
 	return r
 }
@@ -72,6 +75,8 @@ func (r *realRun) run(out string, stdout, stderr io.Writer) (int, error) {
 		return exitUsage, fmt.Errorf("-crashes %d: want 0 to 10000", r.crashes)
 	case r.seconds < 1 || r.seconds > 24*3600:
 		return exitUsage, fmt.Errorf("-seconds %d: want 1 to a day", r.seconds)
+	case r.snapshots < 0:
+		return exitUsage, fmt.Errorf("-snapshot-bytes %d: want at least 0", r.snapshots)
 	case r.workers < 1 || r.workers > 1000:
 		return exitUsage, fmt.Errorf("-workers %d: want 1 to 1000", r.workers)
 	}
@@ -89,7 +94,7 @@ func (r *realRun) run(out string, stdout, stderr io.Writer) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.seconds)*time.Second+spare)
 	defer cancel()
 
-	c, err := newProcesses(r.nodes, dir, work)
+	c, err := newProcesses(r.nodes, dir, work, r.snapshots)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -101,6 +106,12 @@ func (r *realRun) run(out string, stdout, stderr io.Writer) (int, error) {
 	broken, err := r.underLoad(ctx, c, load)
 	if err != nil {
 		return exitUsage, err
+	}
+	about := ""
+	if r.snapshots > 0 {
+		if about, err = aboutSnapshots(dir, r.nodes); err != nil {
+			return exitUsage, err
+		}
 	}
 	for id := 1; id <= r.nodes && broken == nil; id++ {
 		if err := compressFile(filepath.Join(dir, fmt.Sprintf("node-%d.ndjson", id))); err != nil {
@@ -127,13 +138,37 @@ func (r *realRun) run(out string, stdout, stderr io.Writer) (int, error) {
 		verdict = fmt.Sprint(report.Verdict)
 	}
 	s := load.stats()
-	fmt.Fprintf(stdout, "real %-4d %d nodes: killed %d, started %d; committed %d; appends acked %d unknown %d failed %d; reads %d failed %d; %s\n",
-		r.seed, r.nodes, c.killed, c.started, len(load.committed), s[appendAcked], s[appendUnknown], s[appendFailed], s[readOK], s[readFailed], verdict)
+	fmt.Fprintf(stdout, "real %-4d %d nodes: killed %d, started %d; committed %d; appends acked %d unknown %d failed %d; reads %d failed %d;%s %s\n",
+		r.seed, r.nodes, c.killed, c.started, len(load.committed), s[appendAcked], s[appendUnknown], s[appendFailed], s[readOK], s[readFailed], about, verdict)
 	if broken != nil {
 		fmt.Fprintf(stderr, "tracegen: real %d: %v\n", r.seed, broken)
 		return exitViolated, nil
 	}
 	return exitOK, nil
+}
+
+// aboutSnapshots counts what the traces of a run say of snapshots.
+func aboutSnapshots(dir string, nodes int) (string, error) {
+	counts := map[string]int{}
+	events := 0
+	for id := 1; id <= nodes; id++ {
+		r, err := event.Open(filepath.Join(dir, fmt.Sprintf("node-%d.ndjson", id)))
+		if err != nil {
+			return "", err
+		}
+		for e, err := range r.All() {
+			if err != nil {
+				break // a line that a kill cut off is the judge's business
+			}
+			counts[e.Action]++
+			events++
+		}
+		if err := r.Close(); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf(" events %d; snapshots taken %d installed %d, log starts moved %d;",
+		events, counts["TakeSnapshot"], counts["InstallSnapshot"], counts["AdvanceLogStart"]), nil
 }
 
 // compressFile puts a compressed file in the place of one that a process wrote.
@@ -233,7 +268,11 @@ func (r *realRun) faults(ctx context.Context, c *processes, load *load) error {
 				load.mark(history.Mark{What: history.LeaderChange, From: from, To: from, Note: fmt.Sprintf("node %d led", v+1)})
 			}
 		}
-		if !sleep(ctx, time.Duration(50+random.IntN(600))*time.Millisecond) {
+		down := 50 + random.IntN(600)
+		if r.snapshots > 0 && random.IntN(3) == 0 {
+			down += 3000 // long enough to need a snapshot
+		}
+		if !sleep(ctx, time.Duration(down)*time.Millisecond) {
 			return nil
 		}
 		for _, v := range victims {

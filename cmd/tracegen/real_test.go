@@ -20,9 +20,10 @@ func TestRealRun(t *testing.T) {
 	}
 	out := t.TempDir()
 	var stdout, stderr bytes.Buffer
-	code := run([]string{"-nodes", "3", "-crashes", "2", "-seconds", "3", "-out", out}, &stdout, &stderr)
+	code := run([]string{"-nodes", "3", "-crashes", "2", "-seconds", "3", "-snapshot-bytes", "3000", "-out", out}, &stdout, &stderr)
 	require.Equal(t, exitOK, code, "%s%s", stdout.String(), stderr.String())
 	require.Contains(t, stdout.String(), "linearizable")
+	require.Regexp(t, `snapshots taken [1-9]\d* installed \d+, log starts moved [1-9]`, stdout.String())
 
 	dir := filepath.Join(out, "real-1")
 	h, err := history.Open(filepath.Join(dir, "history.ndjson.zst"))
@@ -41,7 +42,7 @@ func TestRealRun(t *testing.T) {
 	for _, name := range []string{"node-1.ndjson.zst", "node-2.ndjson.zst", "node-3.ndjson.zst"} {
 		inputs = append(inputs, traces.File(filepath.Join(dir, name)))
 	}
-	result, err := traces.Validate(inputs, traces.Options{Run: who, Hidden: 1})
+	result, err := traces.Validate(inputs, traces.Options{Run: who, Hidden: 0})
 	require.NoError(t, err)
 	require.Equal(t, traces.Accepted, result.Verdict)
 
@@ -51,7 +52,7 @@ func TestRealRun(t *testing.T) {
 
 func TestRealUsage(t *testing.T) {
 	out := t.TempDir()
-	for _, bad := range [][]string{{"-nodes", "-1"}, {"-nodes", "9"}, {"-crashes", "-1"}, {"-seconds", "0"}, {"-workers", "0"}, {"-sim"}} {
+	for _, bad := range [][]string{{"-nodes", "-1"}, {"-nodes", "9"}, {"-crashes", "-1"}, {"-seconds", "0"}, {"-workers", "0"}, {"-snapshot-bytes", "-1"}, {"-sim"}} {
 		var stdout, stderr bytes.Buffer
 		args := append([]string{"-nodes", "3", "-out", out}, bad...)
 		require.Equal(t, exitUsage, run(args, &stdout, &stderr), "%v", bad)

@@ -17,6 +17,7 @@ import (
 	"github.com/quorate/quorate/impl/config"
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/node"
+	"github.com/quorate/quorate/impl/snapshot"
 )
 
 // options is what the command line says, with what its configuration file says.
@@ -79,6 +80,8 @@ func parse(name string, args []string, stderr io.Writer) (*options, error) {
 	fetchTimeout := flags.Duration("fetch-timeout", 2*time.Second, "controller.quorum.fetch.timeout.ms")
 	request := flags.Duration("request-timeout", 2*time.Second, "controller.quorum.request.timeout.ms")
 	linger := flags.Duration("append-linger", 0, "controller.quorum.append.linger.ms")
+	snapshots := flags.Int64("snapshot-bytes", 0, "metadata.log.max.record.bytes.between.snapshots; 0: no snapshots are taken")
+	retention := flags.Int64("retention-bytes", 100<<20, "metadata.max.retention.bytes")
 	flags.StringVar(&o.metrics, "metrics", "", "host:port of HTTP for metrics and health (quorate.metrics.listener); empty: none")
 	format := flags.String("log-format", "text", "text or json")
 	level := flags.String("log-level", "info", "debug, info, warn or error")
@@ -124,6 +127,10 @@ func parse(name string, args []string, stderr io.Writer) (*options, error) {
 	case *fetch != 17 && *fetch != 18:
 		return nil, fmt.Errorf("-fetch-version %d: want 17 or 18", *fetch)
 	}
+	if *snapshots < 0 || *retention < 1 {
+		return nil, errors.New("-snapshot-bytes, -retention-bytes: out of range")
+	}
+	cfg.Snapshots.MaxBytes, cfg.Retention = *snapshots, snapshot.Retention{MaxBytes: *retention, MaxMs: -1}
 	cfg.ID, cfg.MaxFetch = core.ReplicaID(*id), int16(*fetch)
 	if cfg.Voters, err = parseVoters(*voters); err != nil {
 		return nil, fmt.Errorf("-voters: %w", err)
