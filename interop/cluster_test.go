@@ -57,7 +57,7 @@ func cluster(t *testing.T, n int, settings ...map[string]string) []*member {
 	for i := range n {
 		m := &member{id: i + 1, addr: addr(), dir: filepath.Join(root, fmt.Sprintf("d%d", i+1)), logs: root}
 		m.settings = map[string]string{}
-		if i < len(settings) {
+		if i < len(settings) && settings[i] != nil {
 			m.settings = settings[i]
 		}
 		voters = append(voters, fmt.Sprintf("%d@%s", m.id, m.addr))
