@@ -132,7 +132,7 @@ func (f *failures[S]) next(d *fs.Double, known S, what string) error {
 	h := &how{what: what}
 	d.Restart()
 	f.crash(d, known, h)
-	if err := f.recover(d.Clone(), known, h); err != nil {
+	if err := f.recover(d.Clone(), known, h, 0); err != nil {
 		return err
 	}
 	for len(f.todo) > 0 {

@@ -34,13 +34,18 @@ func (r Result) String() string {
 
 // Sweep crashes each case at every operation and recovers every disk that this can
 // leave; each recovery is crashed in the same way, until no new disk turns up. At every
-// operation of Do the process is also killed without the machine, started again, and
-// that start crashed at every operation. The first thing that is wrong fails the test.
+// operation of Do the process is also killed without the machine and started again; that
+// start is crashed at every operation, and unless the run is short it is killed at every
+// operation too, and the start after that crashed. The first thing that is wrong fails
+// the test.
 func Sweep[S any](t *testing.T, cases []Case[S]) (total Result) {
 	t.Helper()
 	for i := range cases {
 		t.Run(cases[i].Name, func(t *testing.T) {
 			s := sweep[S]{t: t, c: &cases[i]}
+			if !testing.Short() {
+				s.kills = 1
+			}
 			if err := s.run(); err != nil {
 				t.Fatal(err)
 			}
@@ -57,6 +62,7 @@ type sweep[S any] struct {
 	c *Case[S]
 	Result
 	left     *site // the flush that is left out, if one is
+	kills    int   // how many starts in a row are killed, after a first kill
 	seen     map[string]bool
 	outcomes map[string]bool
 	todo     []found[S]
@@ -124,7 +130,7 @@ func (s *sweep[S]) point(k int) (crashed bool, err error) {
 	}
 	s.crash(d, known, h)
 	d.Restart()
-	return crashed, s.recover(d, known, &how{what: "kill instead of " + h.String()})
+	return crashed, s.recover(d, known, &how{what: "kill instead of " + h.String()}, s.kills)
 }
 
 // arm makes the disk crash in its k-th operation from now on, 0: in none.
@@ -165,7 +171,7 @@ func (s *sweep[S]) rest() error {
 		if err := s.live(f); err != nil {
 			return err
 		}
-		if err := s.recover(f.disk, f.s, f.how); err != nil {
+		if err := s.recover(f.disk, f.s, f.how, 0); err != nil {
 			return err
 		}
 	}
@@ -175,11 +181,16 @@ func (s *sweep[S]) rest() error {
 // recover starts on a disk, and notes every disk that a crash in any operation of the
 // start can leave, or a crash after it. Before an operation that flushes, a crash leaves
 // all that it leaves in the operations since the flush before: to lose these wholly is
-// one way to crash.
-func (s *sweep[S]) recover(d *fs.Double, known S, h *how) error {
+// one way to crash. The start is killed in each operation as well, if kills is not 0,
+// and so is the start after that while kills lasts.
+func (s *sweep[S]) recover(d *fs.Double, known S, h *how, kills int) error {
+	var killed []found[S]
 	s.arm(d, 0, nil)
 	d.Watch(func(op fs.Op, now func() *fs.Double) {
 		s.Recoveries++
+		if kills > 0 {
+			killed = append(killed, found[S]{now(), known, &how{"kill in the start", op, h}})
+		}
 		if op.Kind == fs.OpSync || op.Kind == fs.OpSyncDir {
 			s.crash(now(), known, &how{"crash in the start", op, h})
 		}
@@ -192,6 +203,11 @@ func (s *sweep[S]) recover(d *fs.Double, known S, h *how) error {
 	}
 	s.outcomes[s.c.Key(after)] = true
 	s.crash(d, after, &how{what: "crash after the start", before: h})
+	for _, f := range killed {
+		if err := s.recover(f.disk, f.s, f.how, kills-1); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
