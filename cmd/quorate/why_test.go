@@ -25,7 +25,7 @@ func TestWhy(t *testing.T) {
 		{"why -model commit -set silent=Vote HandleVoteResponse", exitViolated, []string{"loses every answer to Vote"}},
 		{"why -model commit HandleEndQuorumEpochRequest", exitViolated, []string{"nobody who could take it: no message"}},
 		{"why -model vote-restart BecomeLeader -at any(replicas,.role==\"Candidate\")", exitViolated, []string{
-			"A: BecomeLeader: refused by HasMajority\n", "B: BecomeLeader: refused by IsCandidate, then HasMajority"}},
+			": BecomeLeader: refused by HasMajority\n", "B: BecomeLeader: refused by IsCandidate, then HasMajority"}},
 		{"why -model vote-restart HandleVoteRequest -at any(messages,.kind==\"Vote\")", exitHolds, []string{"HandleVoteRequest  <- Vote ", "is enabled"}},
 		{"why -model commit Append -at any(replicas,.end==2)", exitViolated, []string{"budget of client records (a bound of the model)"}},
 		{"why -model four-epochs -max-states 1000 Resign", exitViolated, []string{"allows no resignations"}},
