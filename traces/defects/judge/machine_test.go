@@ -5,6 +5,7 @@ package judge
 import (
 	"context"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,8 @@ func TestNodePowerLoss(t *testing.T) {
 	for inc := int32(1); inc <= 3; inc++ {
 		cfg := config(t)
 		cfg.FS, cfg.Dir = disk, "/d"
+		values := &counter{}
+		cfg.Machine = values
 		n, err := node.Start(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -61,10 +64,10 @@ func TestNodePowerLoss(t *testing.T) {
 		for ctx.Err() == nil && n.State().Role != core.Leader {
 			time.Sleep(5 * time.Millisecond)
 		}
-		if _, err := n.Append(ctx, []byte{byte(inc)}); err != nil {
-			t.Errorf("append: %v", err)
+		if _, _, err := n.Propose(ctx, [][]byte{{byte(inc)}}); err != nil {
+			t.Errorf("propose: %v", err)
 		}
-		if got := len(n.Values(0)); got != int(inc) {
+		if got := values.n.Load(); got != int64(inc) {
 			t.Errorf("%d values after incarnation %d", got, inc)
 		}
 		cancel()
@@ -74,6 +77,17 @@ func TestNodePowerLoss(t *testing.T) {
 			return
 		}
 	}
+}
+
+// counter is a state machine that counts what is applied.
+type counter struct {
+	node.Values
+	n atomic.Int64
+}
+
+func (c *counter) Apply(b node.Batch) error {
+	c.n.Add(int64(len(b.Records)))
+	return c.Values.Apply(b)
 }
 
 func config(t *testing.T) node.Config {
