@@ -118,6 +118,21 @@ var Core = []Defect{
 		in("fetch_follower.go", "\tr.assert(to >= r.hwFloor, \"truncation below the high watermark\")\n", ""),
 	}},
 
+	// Snapshots.
+	{Name: "transfer-outlives-epoch", Wrong: "a transfer goes on with the snapshot of that name of the next leader", Edits: []Edit{
+		in("snapshot_follower.go", "if s.id == id && s.epoch == r.epoch {", "if s.id == id {\n\t\ts.epoch = r.epoch"),
+		in("requests.go", "if r.receiving.id != NoSnapshot && r.receiving.epoch != r.epoch {", "if false {"),
+		in("snapshot_follower.go", "\tr.assert(s.epoch == r.epoch, \"a snapshot of another epoch's leader is installed\")\n", ""),
+	}},
+	{Name: "snapshot-is-progress", Wrong: "a fetch that is sent to a snapshot counts as progress", Edits: []Edit{
+		in("fetch_leader.go", "\tif r.log.belowLog(m.Offset, m.LastEpoch) {\n",
+			"\tif i := voterIndex(r.cfg.Voters, m.From); i >= 0 && r.log.belowLog(m.Offset, m.LastEpoch) {\n\t\tr.lead.voters[i].end = m.Offset\n\t\tr.advanceHighWatermark()\n\t}\n"+
+				"\tif r.log.belowLog(m.Offset, m.LastEpoch) {\n"),
+	}},
+	{Name: "installed-unknown", Wrong: "who installs a snapshot does not know that what it holds is committed", Edits: []Edit{
+		in("snapshot_follower.go", "\tr.hw, r.hwFloor = s.id.End, s.id.End\n", ""),
+	}},
+
 	// Reads.
 	{Name: "read-unconfirmed", Wrong: "a leader answers reads without asking whether it still leads", Edits: []Edit{
 		in("reads.go", "case rs.active && rs.confirmed+1 >= majority(len(r.cfg.Voters)):", "case rs.active:"),
