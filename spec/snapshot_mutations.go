@@ -128,7 +128,7 @@ var snapshotMutations = []Mutation{
 		ID: "snapshot-must-be-ahead", Title: "a snapshot is installed only if it is ahead of the log by epoch, then by offset",
 		Source: "found here: docs/findings.md; KafkaMetadataLog.truncateToLatestSnapshot",
 		Story: "C has a record of epoch 2 at offset 0 that lost. A, of epoch 3, has one of epoch 1 there, committed, and its log starts behind it. C fetches from 1 behind epoch 2, and is sent to the snapshot (1, epoch 1), " +
-			"which is not ahead of (1, epoch 2): Kafka throws, and C is stopped for good. No safety property can see it.",
+			"which is not ahead of (1, epoch 2): Kafka throws, and C is stopped. No safety property can see it.",
 		Override: func(r *Rules) {
 			clean := r.Wants
 			r.Wants = func(r *Replica, s Snapshot) bool {
