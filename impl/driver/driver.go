@@ -177,6 +177,7 @@ func (d *Driver) Abandon() error { return errors.Join(d.snap.close(), d.log.Aban
 // nothing further was carried out, and the Driver is of no use any more.
 func (d *Driver) Apply(in *core.Input, link Link, ops []core.Op, h Hooks) error {
 	d.step++
+	d.changed, d.hasSaved = false, false // without a trace no event has taken them
 	action := 0 // where the ops of the action in progress begin
 	for i := range ops {
 		if err := d.apply(ops, i, link, h); err != nil {

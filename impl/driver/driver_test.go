@@ -345,3 +345,13 @@ func TestRefusedUntouched(t *testing.T) {
 	require.ErrorContains(t, err, segment+" is corrupt at byte 0 (offset 0): epoch 0")
 	require.Equal(t, before, all(disk))
 }
+
+// Without a trace nothing is kept for its events.
+func TestWithoutTrace(t *testing.T) {
+	d := open(t, fs.NewDouble())
+	for end := core.Offset(1); end < 100; end++ {
+		op := core.Op{Kind: core.OpAppendData, Base: end - 1, End: end, Epoch: 4, Records: [][]byte{[]byte("a")}}
+		require.NoError(t, d.Apply(&core.Input{}, Link{}, []core.Op{op}, &hooks{}))
+		require.Len(t, d.change.Appended, 1)
+	}
+}
