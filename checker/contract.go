@@ -80,6 +80,9 @@ type Info struct {
 	FormatStep func(process int, i Instance) string
 	// Legend explains, in a sentence, notation that descriptions use.
 	Legend string
+	// Words has, of fields in predicates that are words of a fixed set, that set, by
+	// the name of the field: a question about another word is an error.
+	Words map[string][]string
 	// Hides says, in a sentence each, which behaviours of the real thing the model
 	// leaves out and no run reports as cut.
 	Hides []string

@@ -188,7 +188,7 @@ func TestDiffOnFields(t *testing.T) {
 	})
 	t.Run("bad names", func(t *testing.T) {
 		_, err := Diff(Erase[uint64](a), Erase[uint64](a), DiffOptions{On: []string{"color"}})
-		assert.ErrorContains(t, err, `no state of graph has a field "color"; there are colour, state`)
+		assert.ErrorContains(t, err, `no state of graph has a field "color"; there are colour, state, did you mean "colour"?`)
 		_, err = Diff(Erase[uint64](a), Erase[uint64](a), DiffOptions{On: []string{"colour"}, Actions: []string{"d"}})
 		assert.ErrorContains(t, err, `no action "d"; it has a, b, c`)
 	})

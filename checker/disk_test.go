@@ -134,7 +134,7 @@ func sameCounts[S comparable](t *testing.T, spec func() Spec[S]) {
 // TestDiskFailures has each file fail: the run must end with an error that names
 // it.
 func TestDiskFailures(t *testing.T) {
-	spec := &loops{size: 300_000, back: 299_999}
+	spec := &loops{size: 400_000, back: 399_999}
 	mem := leastMem[loopState](t, 2)
 	for _, name := range []string{"parents-0", "parents-1", "frontier-0-a", "frontier-1-b"} {
 		t.Run("full disk/"+name, func(t *testing.T) {

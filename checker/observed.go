@@ -91,7 +91,10 @@ func (l *lookout) missing(info *Info) error {
 				known = append(known, k)
 			}
 			slices.Sort(known)
-			return fmt.Errorf("no state of %s has a field %q; there are %s", info.Name, n, strings.Join(known, ", "))
+			if len(known) == 0 {
+				return fmt.Errorf("no state of %s has a field %q, or any", info.Name, n)
+			}
+			return fmt.Errorf("no state of %s has a field %q; there are %s%s", info.Name, n, strings.Join(known, ", "), nearestOf(n, known))
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 )
 
 // WriteText writes the steps of a proof as a table, how well they were tried, and the
@@ -61,7 +60,7 @@ func (p *printer) steps(steps []ProofStep) {
 	if p.err != nil {
 		return
 	}
-	tw := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	tw := NewColumns(p.w)
 	fmt.Fprintln(tw, "  step\tkind\tchecked\t\twithout it")
 	for i := range steps {
 		s := &steps[i]

@@ -70,6 +70,7 @@ func (y *relay) Info() *Info {
 			{Name: "Lagging", Kind: Invariant, Doc: "the first to ask is the first to be answered"},
 		},
 		Budgets: []BudgetInfo{{}, {"forget", y.budgets[1]}, {"lose", y.budgets[2]}, {"double", y.budgets[3]}},
+		Words:   map[string][]string{"phase": {"idle", "asking"}},
 		Bounds:  []string{"seq"}, Processes: []string{"A", "B", "C"}[:y.processes], MaxInFlight: y.inFlight,
 	}
 }
@@ -224,7 +225,12 @@ func (y *relay) DescribeGhost(g *relayG) []Field {
 }
 
 func (y *relay) Env(processes []*relayR, network []*relayM, g *relayG) map[string]any {
-	env := map[string]any{"inFlight": len(network), "answers": int(g.Answers)}
+	env := map[string]any{"inFlight": len(network), "answers": int(g.Answers), "phase": "idle"}
+	for _, r := range processes {
+		if r.Waiting > 0 {
+			env["phase"] = "asking"
+		}
+	}
 	for _, r := range processes {
 		env[string(rune('A'+r.ID))] = map[string]any{"seq": int(r.Seq), "waiting": int(r.Waiting)}
 	}

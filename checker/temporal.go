@@ -3,6 +3,7 @@ package checker
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"unicode/utf8"
@@ -26,6 +27,7 @@ const (
 
 // inquiry is a question of Find about states of type S.
 type inquiry[S any] struct {
+	words     map[string][]string // that fields may have, by the name of the field
 	text      string
 	spec      Spec[S]
 	env       Environment[S]
@@ -57,8 +59,17 @@ func inquire[S any](spec Spec[S], env Environment[S], text string) (*inquiry[S],
 	for name, t := range state {
 		q.names[name] = t
 	}
-	q.own(nameAction, types.String)
-	q.own(nameProcess, types.String)
+	info := spec.Info()
+	q.words = maps.Clone(info.Words)
+	if q.words == nil {
+		q.words = map[string][]string{}
+	}
+	if q.own(nameAction, types.String) {
+		q.words[nameAction] = info.Actions
+	}
+	if q.own(nameProcess, types.String) {
+		q.words[nameProcess] = append(slices.Clone(info.Processes), info.processName(-1))
+	}
 	q.own(nameBefore, state)
 	q.own(nameChanged, types.TypeOf(func(string) bool { return false }))
 	p, err := parseQuestion(text)
@@ -82,10 +93,12 @@ func inquire[S any](spec Spec[S], env Environment[S], text string) (*inquiry[S],
 }
 
 // own adds a name of a step, unless states have it already.
-func (q *inquiry[S]) own(name string, t types.Type) {
-	if _, taken := q.names[name]; !taken {
+func (q *inquiry[S]) own(name string, t types.Type) bool {
+	_, taken := q.names[name]
+	if !taken {
 		q.names[name] = t
 	}
+	return !taken
 }
 
 func (q *inquiry[S]) build(p *phrase) (err error) {
@@ -135,9 +148,12 @@ func (q *inquiry[S]) misplaced(p *phrase, err error) *questionError {
 // compile also finds out which names of the step a predicate uses.
 func (q *inquiry[S]) compile(p *phrase) (*predicate, error) {
 	a := &predicate{text: p.text}
-	uses := &stepNames{predicate: a}
+	uses := &stepNames{predicate: a, words: q.words}
 	var err error
 	a.program, err = expr.Compile(p.text, expr.Env(q.names), expr.AsBool(), expr.Patch(uses))
+	if err == nil {
+		err = uses.unknown
+	}
 	if err == nil && len(uses.fields) > 0 {
 		err = q.knows(uses.fields)
 	}
@@ -156,7 +172,36 @@ func (q *inquiry[S]) knows(fields []string) error {
 
 type stepNames struct {
 	*predicate
-	fields []string
+	fields  []string
+	words   map[string][]string
+	unknown error // a word that a field is compared with and cannot have
+}
+
+// compared holds a word to those of the field that it is compared with.
+func (u *stepNames) compared(field, word ast.Node) {
+	name := ""
+	switch f := field.(type) {
+	case *ast.IdentifierNode:
+		name = f.Value
+	case *ast.MemberNode:
+		if p, ok := f.Property.(*ast.StringNode); ok {
+			name = p.Value
+		}
+	}
+	known, ok := u.words[name]
+	if !ok {
+		return
+	}
+	switch w := word.(type) {
+	case *ast.StringNode:
+		if u.unknown == nil && !slices.Contains(known, w.Value) {
+			u.unknown = Unknown(name, w.Value, known)
+		}
+	case *ast.ArrayNode:
+		for _, one := range w.Nodes {
+			u.compared(field, one)
+		}
+	}
 }
 
 // Visit implements ast.Visitor.
@@ -170,6 +215,14 @@ func (u *stepNames) Visit(node *ast.Node) {
 			u.step, u.before = true, true
 		case nameChanged:
 			u.step, u.changed = true, true
+		}
+	case *ast.BinaryNode:
+		switch n.Operator {
+		case "==", "!=":
+			u.compared(n.Left, n.Right)
+			u.compared(n.Right, n.Left)
+		case "in":
+			u.compared(n.Left, n.Right)
 		}
 	case *ast.CallNode:
 		if id, ok := n.Callee.(*ast.IdentifierNode); ok && id.Value == nameChanged && len(n.Arguments) == 1 {

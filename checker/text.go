@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 )
 
 // WriteText writes the result for a reader: the verdict, counterexamples, what
@@ -227,7 +226,7 @@ func (p *printer) table(title string, n int, row func(int) string) {
 	if p.err != nil {
 		return
 	}
-	tw := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	tw := NewColumns(p.w)
 	for i := range n {
 		fmt.Fprintf(tw, "    %s\n", row(i))
 	}

@@ -60,11 +60,15 @@ func (s *search[S]) noteMemory() {
 	s.memory.Disk = disk
 }
 
+// fewStates is up to where the least tables are most of what is held, and what it
+// comes to for each state says nothing.
+const fewStates = 100_000
+
 // text says what was used, and how much of it for each state.
 func (m *Memory) text(distinct uint64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "memory %s", mib(m.Total()))
-	if distinct > 0 {
+	if distinct >= fewStates {
 		fmt.Fprintf(&b, ", %.1f bytes a state", float64(m.Total())/float64(distinct))
 	}
 	for _, part := range []struct {

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/quorate/quorate/checker"
 )
@@ -85,6 +86,12 @@ func NewSystem(m *Model, v Variant) *System {
 	}
 	for i := 0; i < m.size(); i++ {
 		s.info.Processes = append(s.info.Processes, ID(i+1).String())
+	}
+	all := s.info.Processes
+	orNone := append(slices.Clone(all), "")
+	s.info.Words = map[string][]string{
+		"role": roleNames[:], "kind": kindNames[1:], "error": errorNames[:],
+		"id": all, "from": all, "to": all, "leader": orNone, "voted": orNone,
 	}
 	return s
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -90,7 +89,7 @@ func listBugs(cmd *cobra.Command, f *runFlags, modules []string) error {
 		}
 	}
 	out := cmd.OutOrStdout()
-	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	tw := checker.NewColumns(out)
 	if !f.json {
 		fmt.Fprintln(tw, "bug\tcaught by\tsteps\tmodel\tdistinct\tseconds\tleaves the clean protocol at")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,15 @@ anywhere. Behaviours are finite: what could follow the last state is not asked.`
   quorate find -model figure8 'action == "BecomeLeader" and process == "A" then action == "BecomeLeader" and process == "C"'
   quorate find -model divergence 'exposed == 1 then changed("log") while never changed("epoch")'
   quorate find -model commit 'eventually(chosen == 1) and never(was.exposed < exposed)'`,
-		Args: cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			switch len(args) {
+			case 1:
+				return nil
+			case 0:
+				return errors.New("which question? find -model NAME 'question'; quorate help find has examples")
+			}
+			return fmt.Errorf("one question at a time, in quotes: %q came besides %q", args[1:], args[0])
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err

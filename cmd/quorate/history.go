@@ -9,9 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/checker"
 
 	"github.com/quorate/quorate/checker/linear"
 	"github.com/quorate/quorate/traces/event/ndjson"
@@ -185,7 +186,7 @@ func (c *historyCheck) run(list []historyFile) error {
 			return err
 		}
 	}
-	table := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	table := checker.NewColumns(c.out)
 	if !c.json {
 		fmt.Fprintln(table, "run\toperations\tappends\treads\tknown\tunknown\tfailed\tin failover\treads beside appends\tlog\tregister\tverdict")
 	}

@@ -71,7 +71,11 @@ func kraftEntry(m *spec.Model) *entry {
 		changed := *m
 		for _, s := range inOrder(list) {
 			if err := changed.Set(s.name, s.value); err != nil {
-				return nil, fmt.Errorf("%s: %w", s.where, err)
+				text := err.Error()
+				if strings.HasSuffix(s.where, s.value) { // the flag says it already
+					text = strings.TrimPrefix(text, s.name+"="+s.value+": ")
+				}
+				return nil, fmt.Errorf("%s: %s", s.where, text)
 			}
 			changed.Name += fmt.Sprintf(" %s=%s", s.name, s.value)
 		}

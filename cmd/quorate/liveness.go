@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -201,7 +200,7 @@ func liveTable(ctx context.Context, w io.Writer, workers int) (fail int, limited
 	if err != nil {
 		return 0, false, err
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := checker.NewColumns(w)
 	fmt.Fprintln(tw, "live model\tstates\tsuffix\tcomponents\tfair\tproperties\tseconds\twhy")
 	for i, r := range results {
 		m := &spec.LiveModels[i]
@@ -257,7 +256,7 @@ func liveBugs(ctx context.Context, w io.Writer, workers int, asJSON bool) (misse
 	if err != nil {
 		return 0, false, err
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := checker.NewColumns(w)
 	if !asJSON {
 		fmt.Fprintln(tw, "liveness bug\tcaught by\tstem\tcycle\tmodel\tstates\tseconds\twhat is wrong")
 	}

@@ -28,6 +28,7 @@ const (
 )
 
 func main() {
+	survivePipes()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -43,7 +44,9 @@ func (v verdict) Error() string { return fmt.Sprintf("exit code %d", int(v)) }
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cmd := newCommand()
 	cmd.SetArgs(normalise(args))
-	cmd.SetOut(stdout)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd.SetOut(&pipe{Writer: stdout, cancel: cancel})
 	cmd.SetErr(stderr)
 	err := cmd.ExecuteContext(ctx)
 	var v verdict

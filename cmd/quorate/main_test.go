@@ -45,6 +45,15 @@ func TestExitCodes(t *testing.T) {
 		{"find -model elect3_2 leader==3", exitUsage, "unknown name leader"},
 		{"find -model elect3_3 -max-depth 2 leaders==1", exitLimit, "limit"},
 		{"find leaders==1", exitUsage, "which model?"},
+		{"find -model elect3_2", exitUsage, "which question?"},
+		{"find -model elect3_2 leaders == 1", exitUsage, "in quotes"},
+		{"find -model commit any(replicas,.role==\"Leadr\")", exitUsage, `unknown role "Leadr", did you mean "Leader"?`},
+		{"find -model commit action==\"BecomeLeadr\"", exitUsage, `did you mean "BecomeLeader"?`},
+		{"find -model commit any(messages,.kind==\"fetch\")", exitUsage, `did you mean "Fetch"?`},
+		{"find -model commit any(replicas,.id==\"D\")", exitUsage, `unknown id "D"`},
+		{"check -model 2pc3 -resume=", exitUsage, "-resume wants the name of a directory"},
+		{"check -model 2pc3 -checkpoint=", exitUsage, "-checkpoint wants the name of a directory"},
+		{"check -model commit -set epochs=", exitUsage, "-set epochs=: want"},
 		{"graph -model 2pc3 -format dot", exitHolds, "digraph"},
 		{"graph -model 2pc3 -format svg", exitUsage, "known: dot, json"},
 		{"graph -model elect3_3", exitLimit, "too many states"},
@@ -103,10 +112,4 @@ func TestNormalise(t *testing.T) {
 	assert.Equal(t, []string{"--model", "m", "-h", "--json=true", "--", "-x"},
 		normalise([]string{"-model", "m", "-h", "-json=true", "--", "-x"}))
 	assert.Equal(t, []string{"find", "-1 < x", "--a-b"}, normalise([]string{"find", "-1 < x", "-a-b"}))
-}
-
-func TestDistance(t *testing.T) {
-	assert.Equal(t, 0, distance("abc", "abc"))
-	assert.Equal(t, 3, distance("", "abc"))
-	assert.Equal(t, 3, distance("kitten", "sitting"))
 }

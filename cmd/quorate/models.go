@@ -9,6 +9,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/checker"
 )
 
 func newModels() *cobra.Command {
@@ -27,7 +29,7 @@ and what it may be.`,
 			return completeModels(cmd, args, text)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			tw := checker.NewColumns(cmd.OutOrStdout())
 			if len(args) == 1 {
 				return listConstants(tw, args[0])
 			}
@@ -67,44 +69,8 @@ func lookUp(name string) (*entry, error) {
 	return list[0], nil
 }
 
-// unknown is the error for a name that is not among those known: it lists them,
-// and says which is nearest.
-func unknown(kind, name string, known []string) error {
-	if len(known) == 0 {
-		return fmt.Errorf("unknown %s %q; there are none", kind, name)
-	}
-	nearest := slices.MinFunc(known, func(a, b string) int {
-		return distance(name, a) - distance(name, b)
-	})
-	hint := ""
-	if distance(name, nearest) <= max(2, len(name)/3) {
-		hint = fmt.Sprintf(", did you mean %q?", nearest)
-	} else {
-		hint = "."
-	}
-	return fmt.Errorf("unknown %s %q%s Known: %s", kind, name, hint, strings.Join(known, ", "))
-}
-
-// distance is the number of letters to insert, delete or replace to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
+// unknown is the error for a name that is not among those known.
+func unknown(kind, name string, known []string) error { return checker.Unknown(kind, name, known) }
 
 // modelFlags say which models a command is about.
 type modelFlags struct {

@@ -34,12 +34,14 @@ type output struct {
 	file   string
 	report string // "junit", "json", or none
 
+	stdout     func() io.Writer
 	behaviours []checker.Behaviour
 	runs       []*runReport
 }
 
 func (o *output) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	o.stdout = cmd.OutOrStdout
 	flags.StringVar(&o.format, "format", formatText, "text, json, or the behaviour that was found as svg, html or itf")
 	flags.StringVarP(&o.file, "output", "o", "", "write the behaviour, or the report, to this file")
 	complete(cmd, "format", fixed(formats...))
@@ -79,6 +81,11 @@ func (o *output) check() error {
 	}
 	if err := writable(o.file); err != nil {
 		return fmt.Errorf("-o: %w", err)
+	}
+	if o.stdout != nil {
+		if p, ok := o.stdout().(*pipe); ok {
+			p.filed.Store(true)
+		}
 	}
 	return nil
 }

@@ -11,21 +11,23 @@ import (
 )
 
 // progressFlag says whether a run tells how far it is. On a terminal it does if it
-// takes long, elsewhere only if it is asked to.
+// takes long, elsewhere a line each minute: a log then shows that it is alive.
 type progressFlag struct{ on bool }
 
 func (p *progressFlag) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&p.on, "progress", false, "report progress every second on standard error (default: on a terminal, after some seconds)")
+	cmd.Flags().BoolVar(&p.on, "progress", false, "report progress every second on standard error (default: on a terminal after some seconds, elsewhere a line each minute)")
 }
 
 // options has the fields of Options that concern progress.
 func (p *progressFlag) options(cmd *cobra.Command) checker.Options {
-	const long = 3 * time.Second
+	const long, seldom = 3 * time.Second, time.Minute
 	w := cmd.ErrOrStderr()
 	terminal := isTerminal(w)
 	switch {
-	case cmd.Flags().Changed("progress") && !p.on, !p.on && !terminal:
+	case cmd.Flags().Changed("progress") && !p.on:
 		return checker.Options{}
+	case !p.on && !terminal:
+		return checker.Options{Progress: w, ProgressEvery: seldom}
 	case p.on:
 		return checker.Options{Progress: w, ProgressInPlace: terminal}
 	default:

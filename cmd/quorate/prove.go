@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -208,7 +207,7 @@ type proofReport struct {
 }
 
 func listProofs(w io.Writer, proofs []checker.Proof[spec.ProofState]) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := checker.NewColumns(w)
 	for i := range proofs {
 		p := &proofs[i]
 		if i > 0 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/quorate/quorate/checker"
 )
@@ -46,7 +45,7 @@ func (r *runReport) outcome() string {
 
 // writeSummary is the table at the end of a command that ran several models.
 func writeSummary(w io.Writer, runs []*runReport) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := checker.NewColumns(w)
 	fmt.Fprintln(tw, "\nmodel\tverdict\tdistinct\tgenerated\tdepth\tseconds\t")
 	var distinct, generated uint64
 	var seconds float64

@@ -15,6 +15,8 @@ import (
 
 // storeFlags say where a search keeps what it has seen.
 type storeFlags struct {
+	cmd *cobra.Command
+
 	mem     size
 	dir     string
 	parents string
@@ -25,6 +27,7 @@ type storeFlags struct {
 }
 
 func (f *storeFlags) register(cmd *cobra.Command) {
+	f.cmd = cmd
 	flags := cmd.Flags()
 	flags.Var(&f.mem, "mem", "memory for states, as 500M or 4G; what does not fit goes to disk (default: no limit, no disk)")
 	flags.StringVar(&f.dir, "dir", "", "directory for what goes to disk (default: that for temporary files)")
@@ -40,6 +43,11 @@ func (f *storeFlags) check() error {
 		return fmt.Errorf("-parents %s: want memory or disk", f.parents)
 	case f.parents == "memory" && f.mem > 0:
 		return fmt.Errorf("-parents memory: with -mem they are on disk")
+	}
+	for name, dir := range map[string]string{"dir": f.dir, "checkpoint": f.checkpoint, "resume": f.resume} {
+		if f.cmd != nil && dir == "" && f.cmd.Flags().Changed(name) {
+			return fmt.Errorf("-%s wants the name of a directory", name)
+		}
 	}
 	if f.every < 0 {
 		return fmt.Errorf("-checkpoint-every %s: want a time from 0s, which is after each level", f.every)

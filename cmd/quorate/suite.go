@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -108,7 +107,7 @@ func (s *suite) row(columns ...any) string {
 // models explores each model and compares it with its pin.
 func (s *suite) models() error {
 	fmt.Fprintf(s.out, "Models of the specification (voters/epochs and bounds; * differs from what is pinned)\n\n")
-	tw := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	tw := checker.NewColumns(s.out)
 	fmt.Fprintln(tw, s.row("model", "distinct", "without budgets", "generated", "depth", "properties", "sometimes", "seconds", "constants"))
 	var distinct, generated uint64
 	var seconds float64
@@ -237,7 +236,7 @@ func (s *suite) examples() error {
 		distinct, generated uint64
 	}{{"2pc3", 288, 1_145}, {"2pc7", 296_448, 2_744_705}, {"elect3_2", 6_140, 18_867}, {"elect3_3", 194_179, 639_858}, {"elect3_4", 5_881_161, 19_725_699}}
 	fmt.Fprintf(s.out, "\nExamples with counts known from TLC, rumur and Spin\n\n")
-	tw := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	tw := checker.NewColumns(s.out)
 	fmt.Fprintln(tw, s.row("example", "distinct", "generated", "depth", "seconds", ""))
 	for _, k := range known {
 		e, err := lookUp(k.name)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/spec"
@@ -16,7 +15,7 @@ const largeOrbits = 1_000_000
 // pinned, which stand for all states of the model, and the same verdicts.
 func (s *suite) symmetry() error {
 	fmt.Fprintf(s.out, "\nUp to symmetry: states that differ only in the names of interchangeable replicas count once\n\n")
-	tw := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	tw := checker.NewColumns(s.out)
 	fmt.Fprintln(tw, s.row("model", "distinct", "renamings", "stand for", "fewer", "properties", "seconds"))
 	for i := range spec.Models {
 		m := &spec.Models[i]

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/checker"
 
 	"github.com/quorate/quorate/traces"
 )
@@ -113,7 +114,7 @@ func recordings(args []string) ([]traces.Recording, error) {
 }
 
 func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt traces.Options, asJSON bool) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	table := checker.NewColumns(w)
 	header := "run\tnodes\tevents\tcrashes\tlost\thidden\tverdict\n" // with the first row
 	worst := verdict(exitHolds)
 	var reports []string
