@@ -2,7 +2,9 @@ package log
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/quorate/quorate/impl/fs"
@@ -158,9 +160,14 @@ func tSave(testing.TB) step     { return save }
 func tClose(testing.TB) step    { return closeLog }
 func tDelete(t testing.TB) step { return deleteOld(t) }
 
+// Of two segments that go away whole, a crash leaves each file under either name or not
+// at all: thousands of disks, and half a minute for each case. One segment is always
+// tried.
+var segments = flag.Bool("segments", false, "also crash the removal of two segments at once")
+
 // crashCases have each operation of a log with what it can meet: within a segment and
-// over several, with all before it flushed and with some of it not. The deep ones leave
-// thousands of disks.
+// over several, with all before it flushed and with some of it not. The deep ones are for
+// runs that are not short.
 func crashCases(deep bool) (all []crashtest.Case[used]) {
 	exact := Config{SegmentBytes: 2000, RecoveryPointBytes: 1, IndexIntervalBytes: 300}
 	rare := Config{SegmentBytes: 2000, IndexIntervalBytes: 300} // recovery points are rare
@@ -197,7 +204,7 @@ func crashCases(deep bool) (all []crashtest.Case[used]) {
 		{"quorum state", false, list(tSave, tChange(1), tFlush), list(tSave, tData(1, 50), tSave, tFlush)},
 		{"close", false, list(tChange(1), tData(1, 900), tFlush), list(tData(1, 400), tClose)},
 	} {
-		if !c.deep || deep {
+		if !c.deep || deep && (!strings.HasSuffix(c.name, " segments") || *segments) {
 			all = append(all, crashCase(c.name, exact, c.before, c.do))
 		}
 		if !c.deep && (deep || c.name == "close") {
