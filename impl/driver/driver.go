@@ -178,7 +178,7 @@ func (d *Driver) Abandon() error { return errors.Join(d.snap.close(), d.log.Aban
 func (d *Driver) Apply(in *core.Input, link Link, ops []core.Op, h Hooks) error {
 	d.step++
 	d.changed, d.hasSaved = false, false // without a trace no event has taken them
-	action := 0 // where the ops of the action in progress begin
+	action := 0                          // where the ops of the action in progress begin
 	for i := range ops {
 		if err := d.apply(ops, i, link, h); err != nil {
 			d.stop(ops[action:], link)

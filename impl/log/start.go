@@ -162,6 +162,11 @@ func (l *Log) nextStart(offset int64, epoch int32) (logStart, error) {
 	if have, _ := l.epochOf(offset - 1); have != epoch {
 		return l.start, fmt.Errorf("start at %d after a record of epoch %d, which is of epoch %d: %w", offset, epoch, have, ErrOffset)
 	}
+	if l.start.offset > 0 && l.start.digest == StartDigest(l.start.offset, l.start.epoch) {
+		// What was before this start is not known, and so not what was before the next:
+		// after a restart that must show.
+		digest = StartDigest(offset, epoch)
+	}
 	return logStart{offset: offset, epoch: epoch, digest: digest}, nil
 }
 

@@ -164,3 +164,35 @@ func FuzzStart(f *testing.F) {
 		}
 	})
 }
+
+// A log that began with a snapshot of another replica has digests that mean nothing, also
+// after its start has moved and the process has ended: each start says so.
+func TestStartOfUnknown(t *testing.T) {
+	d, l := open(t, Config{})
+	require.NoError(t, l.ResetTo(10, 1, StartDigest(10, 1)))
+	for range 5 {
+		_, err := l.AppendData(2, [][]byte{{1}, {2}}, 0)
+		require.NoError(t, err)
+	}
+	require.NoError(t, l.Flush())
+	require.NoError(t, l.AdvanceStart(14, 2))
+	for _, start := range []int64{14, 18} {
+		again, _, err := Open(d.Crash(fs.KeepNone), testDir, Config{})
+		require.NoError(t, err)
+		digest, ok := again.DigestAt(start)
+		require.True(t, ok)
+		require.Equal(t, StartDigest(start, 2), digest)
+		require.NoError(t, l.AdvanceStart(18, 2)) // from the one before
+	}
+	known, m := open(t, Config{})
+	_, err := m.AppendData(2, [][]byte{{1}}, 0)
+	require.NoError(t, err)
+	require.NoError(t, m.Flush())
+	want, _ := m.DigestAt(1)
+	require.NoError(t, m.AdvanceStart(1, 2))
+	again, _, err := Open(known.Crash(fs.KeepNone), testDir, Config{})
+	require.NoError(t, err)
+	digest, _ := again.DigestAt(1)
+	require.Equal(t, want, digest)
+	require.NotEqual(t, StartDigest(1, 2), digest)
+}
