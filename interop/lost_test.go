@@ -21,7 +21,8 @@ import (
 // answer of a voter that knows no leader, INVALID_REQUEST as Kafka's own would be, ends its
 // process. kraftd in its place follows node 1.
 func TestKafkaCandidateThatLost(t *testing.T) {
-	members := cluster(t, 3, nil, map[string]string{"controller.quorum.election.timeout.ms": "600000"})
+	const timeout = "controller.quorum.election.timeout.ms"
+	members := cluster(t, 3, nil, map[string]string{timeout: "600000"}, map[string]string{timeout: "20000"})
 	answers, lost := members[1], members[2]
 	for _, m := range members[1:] {
 		m.formatKraftd(t, "interop-lost-candidate")
