@@ -28,11 +28,15 @@ func itfOf(t *testing.T, b Behaviour) string {
 
 // What is written is read back as the same states, by both engines, and is accepted.
 func TestITFRoundTrip(t *testing.T) {
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 4
+	}
 	for _, sys := range []*relay{
 		busyRelay(),
 		{processes: 2, inFlight: 2, maxSeq: 3, immediate: true, budgets: [4]uint8{0, 1, 0, 0}},
 	} {
-		for seed := range uint64(20) {
+		for seed := range seeds {
 			b := Behaviour{Title: "relay", Processes: sys.Info().Processes, Trace: walk(Interned(sys), 30, seed)}
 			text := itfOf(t, b)
 			f, err := ReadITF(strings.NewReader(text))
