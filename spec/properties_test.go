@@ -52,6 +52,24 @@ func TestPropertiesCanBeViolated(t *testing.T) {
 	odd := logOf(wrote(replicaC, 2, LeaderChange, 1), wrote(replicaA, 1, Data, 1))
 	one(UniqueEpochOffset, replica(replicaB, Follower, 2, odd, Unknown), history(exposed, 1))
 
+	holding := func(start, hw Offset, held ...Snapshot) *Replica {
+		r := replica(replicaB, Follower, 2, a, hw)
+		r.LogStart = start
+		r.Snapshots.set(held)
+		return r
+	}
+	all := history(a, 1)
+	one(0, holding(0, 2, Snapshot{End: 1, Epoch: 1}), all)
+	one(0, holding(1, 2, Snapshot{End: 1, Epoch: 1}, Snapshot{End: 2, Epoch: 1}), all)
+	one(SnapshotCovers, holding(1, 2), all)
+	one(SnapshotCovers|SnapshotWhole, holding(1, 2, Snapshot{End: 1, Epoch: 1, Lacks: 1}), all)
+	one(SnapshotWhole, holding(1, 2, Snapshot{End: 1, Epoch: 1, Lacks: -1}), all)
+	one(SnapshotCommitted, holding(0, 1, Snapshot{End: 2, Epoch: 1}), history(exposed, 1))
+	one(LogContiguity, holding(2, 2, Snapshot{End: 1, Epoch: 1}, Snapshot{End: 2, Epoch: 1}), all)
+	one(LogContiguity|SnapshotCommitted, holding(0, 2, Snapshot{End: 2, Epoch: 2}), all)
+	one(LogContiguity|SnapshotCommitted, holding(0, 2, Snapshot{End: 3, Epoch: 1}), all)
+	require.Equal(t, MonotonicLogStart, CheckStep(ActionAdvanceLogStart, holding(1, 2, Snapshot{End: 1, Epoch: 1}), holding(0, 2, Snapshot{End: 1, Epoch: 1})))
+
 	pair := func(want checker.Props, x, y *Replica) {
 		t.Helper()
 		assert.Equal(t, want, CheckPair(x, y))

@@ -37,6 +37,9 @@ var symmetricModels = []spec.Model{
 		Name: "observers", Voters: 1, Observers: 2, Epochs: 1, InFlight: 1, Late: 1, Park: true, MergeFlush: true,
 	},
 	{
+		Name: "snapshots", Voters: 1, Observers: 2, Epochs: 1, InFlight: 1, Snapshots: 1, Parts: 2, MergeFlush: true, Immediate: spec.Kinds(spec.Fetch),
+	},
+	{
 		Name: "who may stand", Voters: 3, Epochs: 1, InFlight: 1, MergeFlush: true, Immediate: spec.Kinds(spec.Vote, spec.BeginQuorumEpoch),
 		Silent: spec.Kinds(spec.BeginQuorumEpoch), Stand: []spec.Set{spec.SetOf(a, c)},
 	},

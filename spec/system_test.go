@@ -95,7 +95,7 @@ func stepsOf(s *System, p place) checker.Steps[Replica, Msg] {
 // What a replica may do depends on itself and its message alone: asked in another
 // order, after everything else about the system was stirred, it is the same.
 func TestActionsAreLocal(t *testing.T) {
-	for _, name := range []string{"pair", "resign", "late", "reads"} {
+	for _, name := range []string{"pair", "resign", "late", "reads", "snapshot-late"} {
 		m := modelOf(t, name)
 		places := wander(m, 1, 40, 60)
 		first := NewSystem(m, Variant{})
@@ -119,7 +119,7 @@ func TestActionsAreLocal(t *testing.T) {
 // it was, and no message is changed by being handled.
 func TestRefusedActionsChangeNothing(t *testing.T) {
 	refused := 0
-	for _, name := range []string{"pair", "resign", "late", "reads"} {
+	for _, name := range []string{"pair", "resign", "late", "reads", "snapshot-late"} {
 		m := modelOf(t, name)
 		c := Ctx{Rules: CleanRules(), Voters: m.voters()}
 		var out Outbox
@@ -128,7 +128,7 @@ func TestRefusedActionsChangeNothing(t *testing.T) {
 				if a.Handles() && (p.m == nil || HandlerOf(p.m) != a) {
 					continue
 				}
-				for _, args := range []Args{{}, {Dst: replicaB}, {Dst: replicaA, Count: 1}, {Count: 99, Keep: 9}, {Park: true}} {
+				for _, args := range []Args{{}, {Dst: replicaB}, {Dst: replicaA, Count: 1}, {Count: 99, Keep: 9}, {Count: 2, Size: 2}, {Park: true}} {
 					r, m := p.r, Msg{}
 					if p.m != nil {
 						m = *p.m
@@ -149,7 +149,9 @@ func TestRefusedActionsChangeNothing(t *testing.T) {
 // Every byte of what is interned counts: none is padding, none is left out of a
 // comparison.
 func TestEveryByteCounts(t *testing.T) {
-	everyByte(t, Replica{}, unsafe.Offsetof(Replica{}.Log)+unsafe.Offsetof(Log{}.more), unsafe.Offsetof(Replica{}.Disk)+unsafe.Offsetof(Log{}.more))
+	everyByte(t, Replica{}, unsafe.Offsetof(Replica{}.Log)+unsafe.Offsetof(Log{}.more), unsafe.Offsetof(Replica{}.Disk)+unsafe.Offsetof(Log{}.more),
+		unsafe.Offsetof(Replica{}.Snapshots)+unsafe.Offsetof(Snapshots{}.more),
+		unsafe.Offsetof(Replica{}.Fetching)+unsafe.Offsetof(Fetching{}.Contents)+unsafe.Offsetof(Log{}.more))
 	everyByte(t, Msg{}, unsafe.Offsetof(Msg{}.Records)+unsafe.Offsetof(Log{}.more))
 	var g Ghost
 	everyByte(t, g, unsafe.Offsetof(g.Exposed)+unsafe.Offsetof(Log{}.more), unsafe.Offsetof(g.ExposedIn)+unsafe.Offsetof(Log{}.more),
