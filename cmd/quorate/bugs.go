@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,8 +51,8 @@ protocol. Exits with 1 if a bug goes unnoticed.`,
 	flags := cmd.Flags()
 	flags.IntVar(&f.workers, "workers", 0, "goroutines that expand states (default: one for each core)")
 	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each bug")
-	flags.StringSliceVar(&modules, "module", nil, "only bugs of this module; known: "+moduleElection)
-	complete(cmd, "module", fixed(moduleElection))
+	flags.StringSliceVar(&modules, "module", nil, "only bugs of this module; known: "+strings.Join(bugModules(), ", "))
+	complete(cmd, "module", fixed(bugModules()...))
 	cmd.AddCommand(newBugsShow())
 	return cmd
 }
@@ -84,11 +85,14 @@ func newBugsShow() *cobra.Command {
 
 func listBugs(cmd *cobra.Command, f *runFlags, modules []string) error {
 	for _, m := range modules {
-		if m != moduleElection {
-			return unknown("module", m, []string{moduleElection})
+		if !slices.Contains(bugModules(), m) {
+			return unknown("module", m, bugModules())
 		}
 	}
 	out := cmd.OutOrStdout()
+	if len(modules) > 0 && !slices.Contains(modules, moduleElection) {
+		return concernBugsOnly(cmd, f, modules)
+	}
 	tw := checker.NewColumns(out)
 	if !f.json {
 		fmt.Fprintln(tw, "bug\tcaught by\tsteps\tmodel\tdistinct\tseconds\tleaves the clean protocol at")
@@ -134,7 +138,12 @@ func listBugs(cmd *cobra.Command, f *runFlags, modules []string) error {
 	if err != nil {
 		return err
 	}
-	if missed += still; missed == 0 && limited {
+	more, short, err := concernBugs(cmd, f, modules)
+	if err != nil {
+		return err
+	}
+	limited = limited || short
+	if missed += still + more; missed == 0 && limited {
 		return verdict(exitLimit)
 	}
 	if missed > 0 {
@@ -180,6 +189,9 @@ func try(mu *spec.Mutation, opt checker.Options) (bug, *checker.Result, error) {
 }
 
 func showBug(cmd *cobra.Command, f *runFlags, id string) error {
+	if c, mu, ok := concernMutation(id); ok {
+		return showConcernBug(cmd, f, c, mu)
+	}
 	if still, ok := spec.LivenessMutationNamed(id); ok {
 		if !f.output.quiet() {
 			fmt.Fprintf(cmd.OutOrStdout(), "Source: %s\n", still.Source)

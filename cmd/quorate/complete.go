@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/spec"
+	"github.com/quorate/quorate/spec/audit"
 )
 
 // completion is what a shell asks for: the values that a flag may have.
@@ -43,6 +44,11 @@ func completeMutations(*cobra.Command, []string, string) ([]string, cobra.ShellC
 	var list []string
 	for i := range spec.Mutations {
 		list = append(list, spec.Mutations[i].ID+"\t"+spec.Mutations[i].Title)
+	}
+	for _, c := range audit.Concerns {
+		for i := range c.Mutations {
+			list = append(list, c.Mutations[i].ID+"\t"+c.Mutations[i].Title)
+		}
 	}
 	return append(list, "vote-twice\tof examples/elect", "no-fencing\tof examples/lease"), cobra.ShellCompDirectiveNoFileComp
 }

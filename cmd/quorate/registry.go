@@ -79,6 +79,7 @@ func (e *entry) variant(v Variant) Variant {
 // registry has every model.
 var registry = slices.Concat(
 	kraftModels(),
+	concernModels(),
 	electModels(),
 	twophaseModels(),
 	[]entry{*leaseEntry("lease", "a lock with leases and fencing tokens, the example of docs/checker.md", 2, 3)},

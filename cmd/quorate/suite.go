@@ -45,6 +45,11 @@ func runSuite(cmd *cobra.Command, f *runFlags, deep bool) error {
 	if err := s.models(); err != nil {
 		return err
 	}
+	if !s.limited {
+		if err := s.concerns(); err != nil {
+			return err
+		}
+	}
 	if err := s.examples(); err != nil {
 		return err
 	}

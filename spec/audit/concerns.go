@@ -1,0 +1,98 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/spec/bootstrap"
+	"github.com/quorate/quorate/spec/concern"
+)
+
+// Concerns are the specifications of single concerns over an abstract log.
+var Concerns = []*concern.Concern{bootstrap.Concern()}
+
+// Runnable is a model of a concern, under a mutation unless that is empty.
+func Runnable(c *concern.Concern, model, mutation string) (checker.Runnable, error) {
+	made, err := c.New(model, mutation)
+	if err != nil {
+		return nil, err
+	}
+	switch s := made.(type) {
+	case concern.Spec[bootstrap.State]:
+		return checker.Erase(checker.Spec[bootstrap.State](listed[bootstrap.State]{s})), nil
+	}
+	return nil, fmt.Errorf("concern %s has states of unknown type", c.Name)
+}
+
+// listed hands the steps of a concern to the checker.
+type listed[S any] struct{ spec concern.Spec[S] }
+
+func (l listed[S]) Info() *checker.Info { return l.spec.Info() }
+
+func (l listed[S]) Init(out *checker.Sink[S]) {
+	l.spec.Init(func(s *S) {
+		*out.Slot() = *s
+		out.Commit(-1, checker.Instance{}, 0, 0)
+	})
+}
+
+func (l listed[S]) Next(s *S, out *checker.Sink[S]) {
+	l.spec.Next(s, func(step concern.Step[S]) {
+		*out.Slot() = *step.Next
+		out.Commit(step.Process, step.Instance, step.Violated, step.Reached)
+	}, out.Bounded)
+}
+
+func (l listed[S]) Check(s *S) (violated, reached checker.Props) { return l.spec.Check(s), 0 }
+
+func (l listed[S]) Describe(s *S) []checker.Field { return l.spec.Describe(s) }
+
+func (l listed[S]) Env(s *S) map[string]any { return l.spec.Env(s) }
+
+// Attempt is what came of a mutation of a concern.
+type Attempt struct {
+	Mutation *concern.Mutation
+	Result   *checker.Result
+	// Caught by its property, in Steps, or by never being reached if Steps is 0.
+	Caught bool
+	Steps  int
+	// Harm is what a mutation violates that should do none.
+	Harm string
+}
+
+// AsPinned says whether the mutation was caught in as many steps as it must be, or did
+// no harm if it should not.
+func (a *Attempt) AsPinned() bool {
+	if a.Mutation.Harmless != "" {
+		return a.Result.Status == checker.Holds && a.Harm == ""
+	}
+	return a.Caught && a.Steps == a.Mutation.Steps
+}
+
+// Try explores the model of a mutation, judging its property alone, or all of them if it
+// should do no harm.
+func Try(c *concern.Concern, mu *concern.Mutation, opt checker.Options) (*Attempt, error) {
+	s, err := Runnable(c, mu.Model, mu.ID)
+	if err != nil {
+		return nil, err
+	}
+	if mu.Harmless == "" {
+		opt.Properties = []string{mu.Property}
+	}
+	res, err := s.Run(opt)
+	if err != nil {
+		return nil, fmt.Errorf("mutation %s: %w", mu.ID, err)
+	}
+	a := &Attempt{Mutation: mu, Result: res}
+	switch {
+	case mu.Harmless != "" && len(res.Violations) > 0:
+		a.Harm = res.Violations[0].Property
+	case mu.Harmless != "":
+	case len(res.Violations) > 0:
+		a.Caught, a.Steps = true, len(res.Violations[0].Trace)-1
+	default:
+		a.Caught = res.Status == checker.Holds && slices.Contains(res.Never(), mu.Property)
+	}
+	return a, nil
+}

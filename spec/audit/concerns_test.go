@@ -1,0 +1,129 @@
+package audit_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/format"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/spec/audit"
+	"github.com/quorate/quorate/spec/concern"
+)
+
+var updateConcerns = flag.Bool("update-concerns", false, "write the pins of models that are not deep, and of mutations, anew")
+
+// Larger models are left to quorate check, which holds them to their pins too.
+const (
+	small  = 40_000 // for -short
+	middle = 250_000
+)
+
+func runConcern(t *testing.T, c *concern.Concern, model, mutation string, opt checker.Options) *checker.Result {
+	t.Helper()
+	s, err := audit.Runnable(c, model, mutation)
+	require.NoError(t, err)
+	res, err := s.Run(opt)
+	require.NoError(t, err, "%s %s", model, mutation)
+	return res
+}
+
+// TestConcerns explores the models and compares it with its pin, and asks that every
+// action is taken and every sometimes property is reached in one of them.
+func TestConcerns(t *testing.T) {
+	for _, c := range audit.Concerns {
+		t.Run(c.Name, func(t *testing.T) {
+			pins := map[string]concern.Pin{}
+			reached, fired := map[string]bool{}, map[string]bool{}
+			most := uint64(middle)
+			if testing.Short() {
+				most = small
+			}
+			for _, m := range c.Models {
+				pins[m.Name] = m.Pin
+				if m.Deep || m.Distinct > most && !*updateConcerns {
+					continue
+				}
+				res := runConcern(t, c, m.Name, "", checker.Options{KeepGoing: m.Unsafe != ""})
+				pins[m.Name] = concern.Pin{Distinct: res.Distinct, Depth: res.Depth}
+				if !*updateConcerns {
+					assert.Equal(t, m.Pin, pins[m.Name], m.Name)
+				}
+				violated := []string{}
+				for _, p := range res.Properties {
+					reached[p.Name] = reached[p.Name] || p.Verdict == "reached"
+					if p.Verdict == "violated" {
+						violated = append(violated, p.Name)
+					}
+				}
+				for _, a := range res.Actions {
+					fired[a.Name] = fired[a.Name] || a.Fired > 0
+				}
+				if m.Unsafe == "" {
+					assert.Empty(t, violated, m.Name)
+				} else {
+					assert.Contains(t, violated, m.Unsafe, m.Name)
+				}
+			}
+			if !testing.Short() {
+				for _, p := range c.Properties {
+					assert.False(t, p.Kind == checker.Sometimes && !reached[p.Name], "%s is never reached", p.Name)
+				}
+				for _, a := range c.Actions {
+					assert.True(t, fired[a] || slices.Contains(c.Mutants, a), "%s is never taken", a)
+				}
+			}
+			if *updateConcerns {
+				writePins(t, c, pins)
+			}
+		})
+	}
+}
+
+// TestConcernMutations puts each bug back. What does no harm must do none.
+func TestConcernMutations(t *testing.T) {
+	for _, c := range audit.Concerns {
+		for _, mu := range c.Mutations {
+			t.Run(mu.ID, func(t *testing.T) {
+				if m, _ := c.ModelNamed(mu.Model); mu.Harmless != "" && testing.Short() && m.Distinct > small {
+					t.Skip("explores a whole model")
+				}
+				got, err := audit.Try(c, &mu, checker.Options{Workers: 1})
+				require.NoError(t, err)
+				assert.True(t, got.AsPinned(), "%+v", got)
+			})
+		}
+	}
+}
+
+// writePins writes pins.go of a concern.
+func writePins(t *testing.T, c *concern.Concern, pins map[string]concern.Pin) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "package %s\n\nimport \"github.com/quorate/quorate/spec/concern\"\n\n", c.Name)
+	fmt.Fprint(&b, "// pins are the distinct states and the depth of each model. Any change of the\n// specification shows here: go test ./spec/audit -run TestConcerns -update-concerns\n")
+	fmt.Fprint(&b, "var pins = map[string]concern.Pin{\n")
+	for _, m := range c.Models {
+		fmt.Fprintf(&b, "%q: {Distinct: %d, Depth: %d},\n", m.Name, pins[m.Name].Distinct, pins[m.Name].Depth)
+	}
+	fmt.Fprint(&b, "}\n\n// steps are the lengths of the shortest counterexamples.\nvar steps = map[string]int{\n")
+	for _, mu := range c.Mutations {
+		if mu.Harmless != "" {
+			continue
+		}
+		got, err := audit.Try(c, &mu, checker.Options{Workers: 1})
+		require.NoError(t, err)
+		if got.Steps > 0 {
+			fmt.Fprintf(&b, "%q: %d,\n", mu.ID, got.Steps)
+		}
+	}
+	fmt.Fprint(&b, "}\n")
+	text, err := format.Source(b.Bytes())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile("../"+c.Name+"/pins.go", text, 0o644))
+}

@@ -1,0 +1,133 @@
+package bootstrap
+
+// What a leader's state machine does with its bootstrap.
+
+// claim: the leader's LeaderChange is committed and everything before it replayed. Until
+// then the change of leader is held back from the state machine.
+func (m *machine) claim(c *Controller, hw uint8) bool {
+	if c.Up == 0 || c.Leading == 0 || c.Phase != Standby || !m.rules.Leads(c, hw) {
+		return false
+	}
+	for ; c.Loaded < hw; c.Loaded++ {
+		c.Image = c.Image.Apply(c.Log[c.Loaded])
+	}
+	c.Phase = Claimed
+	return true
+}
+
+// activate decides what to write. It stands at the front of the queue, so that nothing
+// is written before. QuorumController.completeActivation, ActivationRecordsGenerator.
+func (m *machine) activate(c *Controller) bool {
+	if c.Phase != Claimed {
+		return false
+	}
+	write, abort := m.rules.MustWrite(c), m.rules.MustAbort(c)
+	if write && c.Source == Ancient && c.Old == 0 || abort && !m.model.Transactions {
+		m.fail(c) // the content cannot be used; a transaction cannot be ended
+		return true
+	}
+	c.Writes, c.Aborts, c.Chunk = bit(write), bit(abort), 0
+	c.Phase = Writing
+	if m.rest(c) == 0 {
+		c.Phase = Active
+	}
+	return true
+}
+
+func bit(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// chunks is how many batches activation writes; rest is how many are left.
+func (m *machine) chunks(c *Controller) []Kind {
+	if c.Writes == 0 || c.Source == Empty {
+		return nil
+	}
+	return m.rules.Chunks(m.model.Transactions)
+}
+
+func (m *machine) rest(c *Controller) int { return int(c.Aborts) + len(m.chunks(c)) - int(c.Chunk) }
+
+// appendChunk writes the next batch of what activation decided. What it writes itself, a
+// leader replays at once.
+func (m *machine) appendChunk(c *Controller) bool {
+	if c.Phase != Writing {
+		return false
+	}
+	k, n := Abort, int(c.Chunk)
+	if c.Aborts == 0 || n > 0 {
+		k = m.chunks(c)[n-int(c.Aborts)]
+	}
+	content := NoContent
+	if k == Version || k == Rest || k == Whole {
+		content = c.Source
+	}
+	r := NewRecord(k, c.Epoch, content)
+	c.append(r)
+	c.Image = c.Image.Apply(r)
+	if c.Chunk++; m.rest(c) == 0 {
+		c.Phase, c.Aborts, c.Writes, c.Chunk = Active, 0, 0, 0
+	}
+	return true
+}
+
+// appendOrdinary is any write of a client.
+func (m *machine) appendOrdinary(c *Controller) bool {
+	if c.Up == 0 || c.Leading == 0 || !m.rules.MayWrite(c) {
+		return false
+	}
+	c.append(NewRecord(Ordinary, c.Epoch, NoContent))
+	return true
+}
+
+// stepDown: somebody else leads. What was written and is not committed may never be.
+func (m *machine) stepDown(c *Controller) {
+	if c.Leading == 0 {
+		return
+	}
+	c.Leading, c.Aborts, c.Writes, c.Chunk = 0, 0, 0, 0
+	if c.Phase != Standby && m.rules.Reverts {
+		c.Image = c.imageAt(c.Loaded)
+	}
+	c.Phase = Standby
+}
+
+// replay hands committed records to the state machine of a standby, up to the offset.
+// One that is active has replayed them when it wrote them.
+func (m *machine) replay(c *Controller, to uint8) bool {
+	if c.Up == 0 || to <= c.Loaded {
+		return false
+	}
+	if c.Phase == Standby {
+		for i := c.Loaded; i < to; i++ {
+			c.Image = c.Image.Apply(c.Log[i])
+		}
+	}
+	c.Loaded = to
+	return true
+}
+
+// takeSnapshot writes the state at the last offset that was handed over.
+func (m *machine) takeSnapshot(c *Controller) bool {
+	if c.Up == 0 || c.Loaded <= c.Snap {
+		return false
+	}
+	image := c.imageAt(c.Loaded)
+	if !m.rules.MaySnapshot(image) {
+		return false
+	}
+	c.Snap, c.SnapVersion, c.SnapRest = c.Loaded, image.Version, image.Rest
+	return true
+}
+
+// advanceLogStart moves the log start to the snapshot.
+func (m *machine) advanceLogStart(c *Controller) bool {
+	if c.Up == 0 || c.LogStart == c.Snap {
+		return false
+	}
+	c.LogStart = c.Snap
+	return true
+}

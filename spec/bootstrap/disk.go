@@ -1,0 +1,203 @@
+package bootstrap
+
+// Format, start, and what a loss of power leaves of files. A file is replaced by writing
+// and flushing another one, renaming that, and flushing the directory; each is a step.
+
+// What of the files beside the names is written and flushed, in Controller.Temp.
+const (
+	partWritten = 1 << iota
+	partFlushed
+	tempWritten
+	tempFlushed
+)
+
+// BeginFormat starts a run of format: the directory has no meta.properties. Each run
+// draws a directory id of its own. StorageTool, Formatter.
+func (m *machine) beginFormat(c *Controller, runs uint8) bool {
+	if c.Up != 0 || c.Meta != 0 || c.FormatStep != 0 || c.FormatRun == runs {
+		return false
+	}
+	c.FormatRun++
+	c.FormatStep = 1
+	if m.rules.KeepsZero(c) {
+		for m.rules.FormatSteps[c.FormatStep-1] != WriteMetaTemp {
+			c.FormatStep++
+		}
+	}
+	return true
+}
+
+// formatStep is the next disk step of the run.
+func (m *machine) formatStep(c *Controller) (Action, bool) {
+	if c.FormatStep == 0 || c.Up != 0 {
+		return 0, false
+	}
+	a := m.rules.FormatSteps[c.FormatStep-1]
+	switch a {
+	case WriteZeroPart:
+		c.Temp |= partWritten
+	case FlushZeroPart:
+		c.Temp |= partFlushed
+	case RenameZero:
+		if c.ZeroPending == 0 {
+			c.ZeroOld, c.ZeroRunOld = c.Zero, c.ZeroRun
+		}
+		c.Zero, c.ZeroRun, c.ZeroPending = ZeroWith(OfZero), c.FormatRun, 1
+		c.ZeroUnsynced = unless(c.Temp&partFlushed != 0)
+		c.Temp &^= partWritten | partFlushed
+		c.HadZero = 1
+	case FlushZeroDirectory:
+		c.ZeroPending, c.ZeroOld, c.ZeroRunOld = 0, 0, 0
+	case WriteMetaTemp:
+		c.Temp |= tempWritten
+	case FlushMetaTemp:
+		c.Temp |= tempFlushed
+	case RenameMeta:
+		c.MetaOld, c.Meta, c.MetaPending = c.Meta, c.FormatRun, 1
+		c.MetaUnsynced = unless(c.Temp&tempFlushed != 0)
+		c.Temp &^= tempWritten | tempFlushed
+	case FlushMetaDirectory:
+		c.MetaPending, c.MetaOld = 0, 0
+	}
+	if c.FormatStep++; int(c.FormatStep) > len(m.rules.FormatSteps) {
+		c.FormatStep, c.Temp = 0, 0
+	}
+	return a, true
+}
+
+func unless(b bool) uint8 {
+	if b {
+		return 0
+	}
+	return 1
+}
+
+// survivors is how many ways there are for a loss of power to end, and lose takes one:
+// each change of a name that was not flushed is kept or not, and what was not flushed of
+// a file's bytes is kept or not.
+const survivors = 3 * 3 * 2
+
+func lose(c *Controller, way int) bool {
+	zero, meta, legacy := way%3, way/3%3, way/9
+	if zero == 1 && c.ZeroPending == 0 || zero == 2 && c.ZeroUnsynced == 0 ||
+		meta == 1 && c.MetaPending == 0 || meta == 2 && c.MetaUnsynced == 0 ||
+		legacy == 1 && c.LegacyPending == 0 {
+		return false
+	}
+	switch zero {
+	case 1:
+		c.Zero, c.ZeroRun = c.ZeroOld, c.ZeroRunOld
+	case 2:
+		c.Zero = Torn
+	}
+	switch meta {
+	case 1:
+		c.Meta = c.MetaOld
+	case 2:
+		c.Meta = tornMeta
+	}
+	if legacy == 1 {
+		c.Legacy = c.LegacyOld
+	}
+	c.ZeroPending, c.ZeroOld, c.ZeroRunOld, c.ZeroUnsynced = 0, 0, 0, 0
+	c.MetaPending, c.MetaOld, c.MetaUnsynced = 0, 0, 0
+	c.LegacyPending, c.LegacyOld = 0, NoContent
+	c.FormatStep, c.Temp = 0, 0
+	return true
+}
+
+// crash ends the process, and the machine.
+func (m *machine) crash(c *Controller, way int) bool {
+	if c.Up == 0 && c.FormatStep == 0 || !lose(c, way) {
+		return false
+	}
+	m.stop(c)
+	return true
+}
+
+// stop ends the process.
+func (m *machine) stop(c *Controller) {
+	c.Up, c.Leading, c.Phase, c.Warned, c.Loaded = 0, 0, Standby, 0, 0
+	c.Aborts, c.Writes, c.Chunk = 0, 0, 0
+	c.Image = Image{}
+	if m.rules.ForgetsSource {
+		c.Source = NoContent
+	}
+}
+
+// fail ends the process with an error, which is no loss of power.
+func (m *machine) fail(c *Controller) {
+	m.stop(c)
+	c.Phase = Fatal
+}
+
+// start reads the files and hands the latest snapshot to the state machine: the zero
+// checkpoint through handleLoadBootstrap, any other through handleLoadSnapshot. Whether
+// there is a voter set in the zero checkpoint is Raft's business. QuorumController,
+// KafkaRaftClient.
+func (m *machine) start(c *Controller, old uint8) bool {
+	if c.Up != 0 || c.FormatStep != 0 || c.Meta == 0 || c.Meta == tornMeta || c.Zero == Torn {
+		return false
+	}
+	c.Phase, c.Old = Standby, old
+	if m.rules.DecodesAtStart && c.Legacy == Ancient && old == 0 {
+		m.fail(c)
+		return true
+	}
+	c.Up = 1
+	zero := NoZero
+	if m.rules.LoadsZero(c) {
+		zero = c.Zero
+		if m.rules.Warns(c) {
+			c.Warned = 1
+		}
+	}
+	c.Image, c.Loaded = c.imageAt(c.Snap), c.Snap
+	if m.rules.LoadsAsCommitted(c) {
+		if zero.Content() != NoContent {
+			c.Image = Image{Version: zero.Content(), Rest: zero.Content()}
+		}
+		zero = NoZero
+	}
+	if c.Source == NoContent {
+		c.Source = m.rules.SourceOf(c.Legacy, zero)
+	}
+	return true
+}
+
+// deleteZero removes the zero checkpoint, as any snapshot that a newer one replaces. The
+// removal is not flushed, so that the file may be back after a loss of power.
+func (m *machine) deleteZero(c *Controller) bool {
+	if c.Up == 0 || c.Zero == NoZero || !m.rules.MayDeleteZero(c) {
+		return false
+	}
+	c.ZeroOld, c.ZeroRunOld, c.ZeroPending = c.Zero, c.ZeroRun, 1
+	c.Zero, c.ZeroRun = NoZero, 0
+	return true
+}
+
+// deleteLegacy removes bootstrap.checkpoint, which KIP-1170 allows once it is not needed.
+func (m *machine) deleteLegacy(c *Controller) bool {
+	if c.Up == 0 || c.Legacy == NoContent || !m.rules.MayDeleteLegacy(c) {
+		return false
+	}
+	c.LegacyOld, c.LegacyPending = c.Legacy, 1
+	c.Legacy = NoContent
+	return true
+}
+
+// reformat is what an operator does to a controller that is down: remove
+// meta.properties, or everything, and format again, with other records.
+func (m *machine) reformat(c *Controller, everything bool) bool {
+	if c.Up != 0 || c.FormatStep != 0 || c.Meta == 0 {
+		return false
+	}
+	if everything {
+		source := c.Source
+		*c = Controller{Source: source}
+	}
+	c.FormatRun++
+	c.Meta, c.ZeroRun = c.FormatRun, c.FormatRun
+	c.Zero, c.HadZero = ZeroWith(OfOther), 1
+	return true
+}
