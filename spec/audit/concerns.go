@@ -6,11 +6,12 @@ import (
 
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/spec/bootstrap"
+	"github.com/quorate/quorate/spec/clusterid"
 	"github.com/quorate/quorate/spec/concern"
 )
 
 // Concerns are the specifications of single concerns over an abstract log.
-var Concerns = []*concern.Concern{bootstrap.Concern()}
+var Concerns = []*concern.Concern{bootstrap.Concern(), clusterid.Concern()}
 
 // Runnable is a model of a concern, under a mutation unless that is empty.
 func Runnable(c *concern.Concern, model, mutation string) (checker.Runnable, error) {
@@ -21,6 +22,8 @@ func Runnable(c *concern.Concern, model, mutation string) (checker.Runnable, err
 	switch s := made.(type) {
 	case concern.Spec[bootstrap.State]:
 		return checker.Erase(checker.Spec[bootstrap.State](listed[bootstrap.State]{s})), nil
+	case concern.Spec[clusterid.State]:
+		return checker.Erase(checker.Spec[clusterid.State](listed[clusterid.State]{s})), nil
 	}
 	return nil, fmt.Errorf("concern %s has states of unknown type", c.Name)
 }

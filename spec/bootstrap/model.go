@@ -172,8 +172,8 @@ var Models = []Model{
 		Controllers: 3, Epochs: 4, Transactions: true, Dynamic: true, LazyStandbys: true, Files: [][]Files{{fresh}}, Deep: true,
 	},
 	{
-		Name: "bootstrap-failover-crashes", Why: "failover over four epochs, with snapshots and crashes",
-		Controllers: 3, Epochs: 4, Stand: []uint8{justA, justC, justA, justC}, Transactions: true, Crashes: 2, Snapshots: 1, Deletions: true,
+		Name: "bootstrap-failover-crashes", Why: "failover with snapshots, deletions and a crash",
+		Controllers: 3, Epochs: 3, Stand: []uint8{justA, justC, justA}, Transactions: true, Crashes: 1, Snapshots: 1, Deletions: true, LazyStandbys: true,
 		Files: [][]Files{{both, fresh, mature}}, Deep: true,
 	},
 }

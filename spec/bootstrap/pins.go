@@ -20,8 +20,8 @@ var pins = map[string]concern.Pin{
 	"bootstrap-old-software":     {Distinct: 802, Depth: 19},
 	"bootstrap-wiped":            {Distinct: 51016, Depth: 36},
 	"bootstrap-failover-any":     {Distinct: 621182, Depth: 62},
-	"bootstrap-failover-four":    {Distinct: 0, Depth: 0},
-	"bootstrap-failover-crashes": {Distinct: 0, Depth: 0},
+	"bootstrap-failover-four":    {Distinct: 7888844, Depth: 81},
+	"bootstrap-failover-crashes": {Distinct: 2966034, Depth: 71},
 }
 
 // steps are the lengths of the shortest counterexamples.
