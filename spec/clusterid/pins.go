@@ -11,7 +11,7 @@ var pins = map[string]concern.Pin{
 	"cluster-id-snapshot":     {Distinct: 122558, Depth: 41},
 	"cluster-id-wrong":        {Distinct: 43764, Depth: 34},
 	"cluster-id-wrong-two":    {Distinct: 85615, Depth: 43},
-	"cluster-id-bounds":       {Distinct: 106513, Depth: 57},
+	"cluster-id-bounds":       {Distinct: 1036029, Depth: 61},
 	"cluster-id-booting-both": {Distinct: 44130, Depth: 35},
 	"cluster-id-disks":        {Distinct: 20717, Depth: 43},
 	"cluster-id-voters":       {Distinct: 379246, Depth: 47},
