@@ -38,6 +38,19 @@ var redundant = map[string]string{
 	"*.PrefixInRange":    "more records than there are is no more than all of them; none where there are some only costs another fetch",
 	"*.SomethingToFlush": "a flush of what is durable does nothing",
 
+	// Snapshots.
+	"AdvanceLogStart.LogStartIsLater":         "no snapshot that is held ends before the log start, so the log could only start where it does",
+	"SendFetchSnapshot.IsReceiving":           "who has all of it asks for what is behind its end, is refused, and begins anew",
+	"HandleFetchSnapshotRequest.SnapshotHeld": "a part of no snapshot does not fit what was asked for, and ends the transfer as the error does",
+	"HandleFetchSnapshotRequest.PartInRange":  "a part that goes past the end of the snapshot does not fit",
+	"HandleFetchSnapshotResponse.NotStale":    "a transfer is forgotten with its epoch, and here nobody who led an older one leads the present one",
+	"HandleFetchSnapshotResponse.IsReceiving": "a part of what is not being received does not fit, and nothing is there to be given up",
+	"HandleFetchSnapshotResponse.Election":    "as HandleVoteResponse",
+	"HandleFetchSnapshotResponse.Role":        "as HandleVoteResponse",
+	"BecomeCandidate.Fetching":                "who stands in an epoch follows nobody in it where one replica stands in each, and the next epoch clears it",
+	"InstallSnapshot.Fetching":                "the log has it by now, so that it is not wanted again, and may be given up",
+	"AbandonSnapshot.Fetching":                "a replica may take its time to give up",
+
 	// Whom a message goes to.
 	"*.ToOtherVoter": "a message to itself or to an observer is one more message, which its handler takes as from anybody",
 	"*.ToOther":      "a fetch from itself is answered as from anybody and moves nothing",
