@@ -12,6 +12,7 @@ var pins = map[string]concern.Pin{
 	"cluster-id-wrong":        {Distinct: 43764, Depth: 34},
 	"cluster-id-wrong-two":    {Distinct: 85615, Depth: 43},
 	"cluster-id-bounds":       {Distinct: 1036029, Depth: 61},
+	"cluster-id-bounds-deep":  {Distinct: 5314401, Depth: 65},
 	"cluster-id-booting-both": {Distinct: 44130, Depth: 35},
 	"cluster-id-disks":        {Distinct: 20717, Depth: 43},
 	"cluster-id-voters":       {Distinct: 379246, Depth: 47},
