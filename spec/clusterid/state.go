@@ -279,13 +279,13 @@ func (n *Node) image(l *Log, to uint8) Image {
 }
 
 // committed is what has taken effect in the cluster.
-func (k *Cluster) committed() Image { return imageOf(&k.Log, 0, k.HighWatermark, Image{}).stable() }
+func (c *Cluster) committed() Image { return imageOf(&c.Log, 0, c.HighWatermark, Image{}).stable() }
 
 // everCommitted says whether a cluster has ever committed an id, outside of what was
 // aborted or is open.
-func (k *Cluster) everCommitted(id ID) bool {
+func (c *Cluster) everCommitted(id ID) bool {
 	m := Image{}
-	for _, r := range k.Log[:k.HighWatermark] {
+	for _, r := range c.Log[:c.HighWatermark] {
 		if m = m.apply(r); m.stable().ID == id {
 			return true
 		}
