@@ -91,7 +91,7 @@ func (c *Controller) commit(group []*change) {
 	ctx := context.Background()
 	epoch, quorum := c.epoch.Load(), c.quorum.Load()
 	w := writing{state: &c.state, changed: map[resource]map[string]*string{}}
-	var last error = node.ErrNotLeader
+	last := node.ErrNotLeader
 	if epoch > 0 && quorum != nil {
 		for _, ch := range group {
 			for i := range ch.resources {

@@ -23,7 +23,7 @@ var sources = map[int8]kmsg.ConfigSource{topicResource: fromTopic, brokerResourc
 // describe answers DescribeConfigs with what is set: by one linearizable read for all
 // resources of the request. (ConfigHelper.describeConfigs)
 func (c *Controller) describe(ctx context.Context, q *kmsg.DescribeConfigsRequest) kmsg.Response {
-	var err error = node.ErrNotLeader
+	err := node.ErrNotLeader
 	if quorum := c.quorum.Load(); quorum != nil {
 		_, err = (*quorum).Read(ctx)
 	}
