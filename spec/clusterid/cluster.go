@@ -40,8 +40,8 @@ func (m *machine) next(c *Cluster, k int, own ID) (Record, bool) {
 }
 
 // began is the epoch of the last Begin.
-func (k *Cluster) began() (e uint8) {
-	for _, r := range k.Log[:k.Log.end()] {
+func (c *Cluster) began() (e uint8) {
+	for _, r := range c.Log[:c.Log.end()] {
 		if r.Kind() == Begin {
 			e = r.Epoch()
 		}
@@ -50,9 +50,9 @@ func (k *Cluster) began() (e uint8) {
 }
 
 // wroteID says whether this leader has written an id.
-func (k *Cluster) wroteID() bool {
-	for _, r := range k.Log[:k.Log.end()] {
-		if r.Epoch() == k.Epoch && (r.Kind() == ClusterID || r.Kind() == Upgrade) {
+func (c *Cluster) wroteID() bool {
+	for _, r := range c.Log[:c.Log.end()] {
+		if r.Epoch() == c.Epoch && (r.Kind() == ClusterID || r.Kind() == Upgrade) {
 			return true
 		}
 	}
