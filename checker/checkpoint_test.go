@@ -228,9 +228,10 @@ func TestCanceledRunsSayWhereToGoOn(t *testing.T) {
 		if impatient {
 			opt.CheckpointEvery = 0
 		}
-		r, err := Run(&hurting{loops: spec, at: 9000, hurt: func() {
+		r, err := Run(&hurting{loops: spec, at: 9000, hurt: func() bool {
 			cancel()
 			time.Sleep(10 * time.Millisecond) // stop is called by a goroutine of its own
+			return true
 		}}, opt)
 		require.NoError(t, err)
 		require.Equal(t, "canceled", r.LimitedBy)

@@ -164,8 +164,7 @@ func TestDiskFailures(t *testing.T) {
 			t.Run(name+"/"+prefix, func(t *testing.T) {
 				dir := t.TempDir()
 				done := false
-				hurt := &hurting{loops: spec, at: at, hurt: func() {
-					done = true
+				hurt := &hurting{loops: spec, at: at, hurt: func() bool {
 					files, err := filepath.Glob(filepath.Join(dir, "*", prefix+"*"))
 					require.NoError(t, err)
 					require.NotEmpty(t, files)
@@ -174,9 +173,11 @@ func TestDiskFailures(t *testing.T) {
 						require.NoError(t, err)
 						if st, _ := f.Stat(); st.Size() > 200 {
 							require.NoError(t, damage(f))
+							done = true
 						}
 						f.Close()
 					}
+					return done
 				}}
 				_, err := Run[loopState](hurt, Options{Workers: 2, Mem: mem, Dir: dir})
 				require.True(t, done, "the test needs to do harm")
@@ -190,17 +191,20 @@ func TestDiskFailures(t *testing.T) {
 	require.ErrorContains(t, err, "exact")
 }
 
-// hurting does harm when the first state from at on is expanded.
+// hurting tries to do harm when states from at on are expanded, until it can.
 type hurting struct {
 	*loops
 	at   uint64
-	hurt func()
-	once sync.Once
+	hurt func() (done bool)
+	mu   sync.Mutex
+	done bool
 }
 
 func (h *hurting) Next(s *loopState, out *Sink[loopState]) {
-	if s.N >= h.at {
-		h.once.Do(h.hurt)
+	if s.N >= h.at && s.N%1000 == 0 {
+		h.mu.Lock()
+		h.done = h.done || h.hurt()
+		h.mu.Unlock()
 	}
 	h.loops.Next(s, out)
 }

@@ -23,7 +23,7 @@ func TestFilesOfKilledRunsAreRemoved(t *testing.T) {
 	spec := &loops{size: 10_000}
 	opt := Options{Workers: 1, Mem: leastMem[loopState](t, 1), Dir: os.Getenv(leftDir)}
 	if opt.Dir != "" {
-		_, _ = Run[loopState](&hurting{loops: spec, at: 5000, hurt: func() {
+		_, _ = Run[loopState](&hurting{loops: spec, at: 5000, hurt: func() bool {
 			self, _ := os.FindProcess(os.Getpid())
 			_ = self.Kill()
 			select {}
