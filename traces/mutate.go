@@ -68,6 +68,7 @@ const (
 	reasonCommute  = "the two steps commute: both orders are behaviours of the specification"
 	reasonCopied   = "a copy of the request arrives: networks may do that"
 	reasonOther    = "the two messages are alike: either may be the one that was handled"
+	reasonResign   = "why a leader resigns is a matter of time, and changes nothing of what it does"
 	reasonFlush    = "a flush up to where the log was durable already does nothing"
 	reasonRenumber = "an incarnation of a single event under another number"
 )
@@ -339,10 +340,16 @@ func (m *mutator) reason(j job, change string, changed *event.Event, after []eve
 		return reasonCopied
 	case change == "(reordered)" && m.commute(j, changed, after):
 		return reasonCommute
+	case change == "Action" && resigns(e) && resigns(changed):
+		return reasonResign
 	case change == "(another message)" && m.alike(v, j.n, e):
 		return reasonOther
 	}
 	return ""
+}
+
+func resigns(e *event.Event) bool {
+	return e.Action == spec.ActionResign.String() || e.Action == spec.ActionCheckQuorumResign.String()
 }
 
 // unseen says whether an event shows no change of its node, or one of which
