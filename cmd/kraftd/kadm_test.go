@@ -304,14 +304,18 @@ func TestConfigsAreLinearizable(t *testing.T) {
 		})
 	}
 	time.Sleep(lasts / 4)
-	mu.Lock()
-	for _, f := range flying {
-		if f {
-			inFlight++
+	for inFlight == 0 && working.Err() == nil {
+		mu.Lock()
+		for _, f := range flying {
+			if f {
+				inFlight++
+			}
 		}
+		if inFlight > 0 { // nobody can note an end before the kill
+			require.NoError(t, v.nodes[leader-1].Process.Kill())
+		}
+		mu.Unlock()
 	}
-	mu.Unlock()
-	require.NoError(t, v.nodes[leader-1].Process.Kill())
 	v.nodes[leader-1].Wait()
 	killed := now()
 	time.Sleep(lasts / 8)

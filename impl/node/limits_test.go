@@ -145,6 +145,7 @@ func TestUnsentLimit(t *testing.T) {
 	_, err := a.try(fetch)
 	require.Error(t, err)
 	require.EqualValues(t, 1, n.Network().Refused[RefusedMemory])
+	require.Eventually(t, func() bool { return n.Network().Unsent == 0 }, 10*time.Second, time.Millisecond)
 	fetch.MaxBytes = 1 << 20
 	require.NotEmpty(t, ask[*kmsg.FetchResponse](dialAsker(t, n), fetch).Topics[0].Partitions[0].RecordBatches)
 	require.Eventually(t, func() bool { return n.Network().Unsent == 0 }, 10*time.Second, time.Millisecond)
