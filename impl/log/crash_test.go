@@ -247,9 +247,6 @@ func TestEveryCrash(t *testing.T) { crashtest.Sweep(t, crashCases(!testing.Short
 
 // TestEveryFlush: each of the flushes is needed for that.
 func TestEveryFlush(t *testing.T) {
-	if testing.Short() {
-		t.Skip("sweeps once for each flush")
-	}
 	crashtest.Flushes(t, crashCases(false), map[string]string{
 		"syncdir fs.WriteFile < log.(*Log).openMetadata < log.(*Log).open":           "the directory is flushed again before Open returns",
 		"syncdir fs.WriteFile < log.(*Log).writeDerived < log.(*Log).finishReset #1": "of leader-epoch-checkpoint: the recovery point follows, and flushes the directory too",

@@ -93,9 +93,6 @@ func TestConcernMutations(t *testing.T) {
 	for _, c := range audit.Concerns {
 		for _, mu := range c.Mutations {
 			t.Run(mu.ID, func(t *testing.T) {
-				if m, _ := c.ModelNamed(mu.Model); mu.Harmless != "" && testing.Short() && m.Distinct > small {
-					t.Skip("explores a whole model")
-				}
 				got, err := audit.Try(c, &mu, checker.Options{Workers: 1})
 				require.NoError(t, err)
 				assert.True(t, got.AsPinned(), "%+v", got)
