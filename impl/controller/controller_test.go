@@ -345,7 +345,7 @@ func (m memory) Records(yield func([]byte) error) error {
 }
 
 // A snapshot is the state when it was cut, the same at each replica, and all that a log of
-// Kafka's had, transactions too.
+// Kafka's had. There is none before a metadata.version, nor within a transaction.
 func TestSnapshot(t *testing.T) {
 	feature := func(level byte) []byte { return []byte("\x01\x0c\x00\x02m\x00" + string(level) + "\x00") }
 	begin, end, abort := []byte("\x01\x17\x00\x00\x00"), []byte("\x01\x18\x00\x00"), []byte("\x01\x19\x00\x00\x00")
@@ -356,6 +356,7 @@ func TestSnapshot(t *testing.T) {
 		}
 		return r.Append(nil)
 	}
+	version := []byte("\x01\x0c\x00\x11metadata.version\x00\x19\x00")
 	topic := []byte("\x01\x02\x00whatever")
 	var a, b state
 	apply := func(s *state, records ...[]byte) {
@@ -363,16 +364,32 @@ func TestSnapshot(t *testing.T) {
 			require.NoError(t, s.Apply(node.Batch{Records: []node.Record{{Value: r}}}))
 		}
 	}
-	apply(&a, feature(7), topic, cfg("z", "1"), cfg("gone", "1"), []byte("\x01\x14\x00\x00"),
+	refused := func() {
+		t.Helper()
+		_, err := a.Snapshot()
+		require.ErrorIs(t, err, node.ErrNoSnapshot)
+	}
+	refused()
+	apply(&a, cfg("old", "1"), cfg("old", ""))
+	refused()
+	apply(&a, begin, version)
+	refused()
+	apply(&a, abort)
+	refused()
+	apply(&a, begin, version)
+	refused()
+	apply(&a, end, feature(7), topic, cfg("z", "1"), cfg("gone", "1"), []byte("\x01\x14\x00\x00"),
 		begin, cfg("a", "never"), abort, begin, cfg("a", "2"), cfg("gone", ""), end, feature(9), begin, cfg("later", "3"))
 	_, ok := a.get(resource{4, ""}, "later")
 	require.False(t, ok, "the transaction has not ended")
+	refused()
+	apply(&a, abort)
 	write, err := a.Snapshot()
 	require.NoError(t, err)
-	apply(&a, end, cfg("z", "changed"))
+	apply(&a, cfg("z", "changed"))
 	var m memory
 	require.NoError(t, write(&m))
-	require.Equal(t, memory{feature(9), topic, cfg("a", "2"), cfg("z", "1"), begin, cfg("later", "3")}, m)
+	require.Equal(t, memory{version, feature(9), topic, cfg("a", "2"), cfg("z", "1")}, m)
 
 	require.NoError(t, b.Load(m))
 	require.Equal(t, map[string]string{"a": "2", "z": "1"}, b.all(resource{4, ""}))
@@ -381,7 +398,7 @@ func TestSnapshot(t *testing.T) {
 	var again memory
 	require.NoError(t, write(&again))
 	require.Equal(t, m, again)
-	apply(&b, end, cfg("z", "changed"))
+	apply(&b, cfg("z", "changed"))
 	require.Equal(t, a.all(resource{4, ""}), b.all(resource{4, ""}))
 
 	require.ErrorContains(t, b.Load(memory{feature(1), []byte("x")}), "record 1: not a metadata record")

@@ -128,20 +128,25 @@ func (s *state) set(r *ConfigRecord) {
 }
 
 // Snapshot implements [node.Machine]: first the records of other types, then
-// ConfigRecords by resource and name, last a transaction that has not ended.
+// ConfigRecords by resource and name. There is none without a metadata.version: it would
+// be newer than a bootstrap snapshot, and hold nothing of it (MaySnapshot of
+// spec/bootstrap). There is none within a transaction, which may yet be aborted.
 func (s *state) Snapshot() (func(node.SnapshotWriter) error, error) {
-	other, transaction := slices.Clone(s.other), slices.Clone(s.transaction)
+	if !s.versioned.Load() || s.transaction != nil {
+		return nil, node.ErrNoSnapshot
+	}
+	other := slices.Clone(s.other)
 	configs := make(map[resource]map[string]string, len(s.configs))
 	for r, of := range s.configs { // who reads beside it changes nothing
 		configs[r] = maps.Clone(of)
 	}
-	return func(w node.SnapshotWriter) error { return write(w, other, configs, transaction) }, nil
+	return func(w node.SnapshotWriter) error { return write(w, other, configs) }, nil
 }
 
 // written is how many records are encoded before they are handed over.
 const written = 1000
 
-func write(w node.SnapshotWriter, other [][]byte, configs map[resource]map[string]string, transaction [][]byte) error {
+func write(w node.SnapshotWriter, other [][]byte, configs map[resource]map[string]string) error {
 	for part := range slices.Chunk(other, written) {
 		if err := w.Append(part); err != nil {
 			return err
@@ -164,7 +169,7 @@ func write(w node.SnapshotWriter, other [][]byte, configs map[resource]map[strin
 			}
 		}
 	}
-	return w.Append(append(records, transaction...))
+	return w.Append(records)
 }
 
 // Load implements [node.Machine].

@@ -11,6 +11,10 @@ import (
 // ErrStopped is the error of every operation after the node was stopped.
 var ErrStopped = errors.New("node is stopped")
 
+// ErrNoSnapshot is what a machine says whose state may not be a snapshot now (see
+// [Machine]).
+var ErrNoSnapshot = errors.New("no snapshot of this state")
+
 // What an [*OpError] may be, for errors.Is.
 var (
 	// ErrNotLeader: only a leader can do that.

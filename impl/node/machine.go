@@ -16,7 +16,8 @@ type Machine interface {
 	Apply(b Batch) error
 	// Snapshot makes a cut of the state as it is now, for a snapshot of everything
 	// applied so far. write is called at most once, in another goroutine, while Apply
-	// goes on: it writes the state as it was when Snapshot was called.
+	// goes on: it writes the state as it was when Snapshot was called. [ErrNoSnapshot]
+	// says that no snapshot may begin here; the node asks again after later batches.
 	Snapshot() (write func(SnapshotWriter) error, err error)
 	// Load puts the state of a snapshot in the place of all that there is: at the start,
 	// and when this node was so far behind that it was sent a snapshot.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -141,6 +142,32 @@ func TestSnapshots(t *testing.T) {
 	require.Greater(t, loads[0].End, int64(20))
 	c.append("after")
 	require.Equal(t, append(want, "after"), of[0].texts())
+}
+
+// A machine may refuse a snapshot that is due, and is asked again as more is applied.
+func TestSnapshotRefused(t *testing.T) {
+	var asked atomic.Int64
+	of, adjust := journals(1, func(cfg *Config) {
+		cfg.Snapshots = snapshot.Policy{MaxBytes: 1}
+		j := cfg.Machine.(*journal)
+		j.fail = func(call string) error {
+			if call != "snapshot" || slices.Contains(j.texts(), "now") {
+				return nil
+			}
+			asked.Add(1)
+			return fmt.Errorf("not yet: %w", ErrNoSnapshot)
+		}
+	})
+	c := newCluster(t, 1, true, adjust)
+	n := c.nodes[0]
+	for i := 0; asked.Load() < 3; i++ {
+		c.append(fmt.Sprint("value ", i))
+	}
+	require.Equal(t, core.NoSnapshot, n.State().Snapshot)
+	c.append("now")
+	require.Eventually(t, func() bool { return n.State().Snapshot != core.NoSnapshot }, 10*time.Second, time.Millisecond)
+	require.Contains(t, of[0].texts(), "now")
+	require.NoError(t, n.Err())
 }
 
 // While a snapshot is written, more is committed and applied; it has what there was when

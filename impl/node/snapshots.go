@@ -40,7 +40,11 @@ func (a *applier) takeSnapshot() (next time.Duration, err error) {
 		return 0, fmt.Errorf("snapshot %s: %w", stored(id), refused)
 	}
 	var write func(SnapshotWriter) error
-	if err := contain(func() (err error) { write, err = a.machine.Snapshot(); return err }); err != nil {
+	err = contain(func() (err error) { write, err = a.machine.Snapshot(); return err })
+	if errors.Is(err, ErrNoSnapshot) {
+		return time.Hour, nil // still due: what is applied next wakes the applier
+	}
+	if err != nil {
 		return 0, fmt.Errorf("make snapshot %s: %w", stored(id), err)
 	}
 	a.bytes, a.since = 0, time.Now()
