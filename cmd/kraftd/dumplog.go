@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorate/quorate/impl/controller"
 	"github.com/quorate/quorate/impl/log"
+	"github.com/quorate/quorate/impl/metadata"
 )
 
 // headerSize is the size of the header of a record batch, in bytes, and overhead what
@@ -199,7 +199,7 @@ func (d *dumper) record(name string, b log.Batch, r log.Record) {
 
 // payload is a data record: a metadata record as text, anything else as bytes.
 func payload(b []byte) string {
-	if r, err := controller.Decode(b); err == nil {
+	if r, err := metadata.Decode(b); err == nil {
 		return r.String()
 	}
 	return strconv.QuoteToASCII(string(b))

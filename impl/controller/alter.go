@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/quorate/quorate/impl/metadata"
 	"github.com/quorate/quorate/impl/node"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -177,7 +178,7 @@ func (w *writing) resource(ch *change, i int) *refusal {
 		if r.kind != brokerResource && (v == nil && !had || v != nil && had && *v == old) {
 			continue
 		}
-		w.records = append(w.records, ConfigRecord{ResourceType: r.kind, ResourceName: r.name, Name: name, Value: v}.Append(nil))
+		w.records = append(w.records, metadata.ConfigRecord{ResourceType: r.kind, ResourceName: r.name, Name: name, Value: v}.Append(nil))
 		if w.changed[r] == nil {
 			w.changed[r] = map[string]*string{}
 		}

@@ -14,7 +14,7 @@ import (
 
 // APIs that are answered.
 const (
-	metadata          wire.API = 3
+	metadataAPI       wire.API = 3
 	describeConfigs   wire.API = 32
 	incrementalConfig wire.API = 44
 	registration      wire.API = 70
@@ -84,7 +84,7 @@ func (c *Controller) LeaderChange(l node.Leadership) {
 // APIs implements [node.Service].
 func (c *Controller) APIs() map[wire.API]wire.Versions {
 	return map[wire.API]wire.Versions{
-		metadata:          {Min: 0, Max: 12, OK: true},
+		metadataAPI:       {Min: 0, Max: 12, OK: true},
 		describeConfigs:   {Min: 1, Max: 4, OK: true},
 		incrementalConfig: {Min: 0, Max: 1, OK: true},
 		registration:      {Min: 0, Max: 0, OK: true},

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/metadata"
 	"github.com/quorate/quorate/impl/node"
 	"github.com/quorate/quorate/impl/snapshot"
 	"github.com/stretchr/testify/require"
@@ -348,9 +349,9 @@ func (m memory) Records(yield func([]byte) error) error {
 // Kafka's had. There is none before a metadata.version, nor within a transaction.
 func TestSnapshot(t *testing.T) {
 	feature := func(level byte) []byte { return []byte("\x01\x0c\x00\x02m\x00" + string(level) + "\x00") }
-	begin, end, abort := []byte("\x01\x17\x00\x00\x00"), []byte("\x01\x18\x00\x00"), []byte("\x01\x19\x00\x00\x00")
+	begin, end, abort := []byte("\x01\x17\x00\x00"), []byte("\x01\x18\x00\x00"), []byte("\x01\x19\x00\x00")
 	cfg := func(name, value string) []byte {
-		r := ConfigRecord{ResourceType: 4, Name: name}
+		r := metadata.ConfigRecord{ResourceType: 4, Name: name}
 		if value != "" {
 			r.Value = &value
 		}
@@ -403,5 +404,5 @@ func TestSnapshot(t *testing.T) {
 
 	require.ErrorContains(t, b.Load(memory{feature(1), []byte("x")}), "record 1: not a metadata record")
 	require.Equal(t, a.all(resource{4, ""}), b.all(resource{4, ""}), "what could not be loaded changes nothing")
-	require.ErrorIs(t, b.Apply(node.Batch{Records: []node.Record{{Offset: 8, Value: []byte{9}}}}), ErrRecord)
+	require.ErrorIs(t, b.Apply(node.Batch{Records: []node.Record{{Offset: 8, Value: []byte{9}}}}), metadata.ErrRecord)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/quorate/quorate/impl/metadata"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -38,7 +39,7 @@ func (c *Controller) register(ctx context.Context, q *kmsg.ControllerRegistratio
 
 // appendRegistration appends a RegisterControllerRecord, version 0, with its frame.
 func appendRegistration(dst []byte, q *kmsg.ControllerRegistrationRequest) []byte {
-	dst = append(dst, frameVersion, typeRegisterController, 0)
+	dst = metadata.AppendFrame(dst, metadata.TypeRegisterController, 0)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(q.ControllerID))
 	dst = append(dst, q.IncarnationID[:]...)
 	if q.ZkMigrationReady {
@@ -48,23 +49,20 @@ func appendRegistration(dst []byte, q *kmsg.ControllerRegistrationRequest) []byt
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(q.Listeners))+1)
 	for _, l := range q.Listeners {
-		dst = appendString(appendString(dst, l.Name), l.Host)
+		dst = metadata.AppendString(metadata.AppendString(dst, l.Name), l.Host)
 		dst = binary.BigEndian.AppendUint16(dst, l.Port)
 		dst = binary.BigEndian.AppendUint16(dst, uint16(l.SecurityProtocol))
 		dst = append(dst, 0) // no tagged fields
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(q.Features))+1)
 	for _, f := range q.Features {
-		dst = appendString(dst, f.Name)
+		dst = metadata.AppendString(dst, f.Name)
 		dst = binary.BigEndian.AppendUint16(dst, uint16(f.MinSupportedVersion))
 		dst = binary.BigEndian.AppendUint16(dst, uint16(f.MaxSupportedVersion))
 		dst = append(dst, 0)
 	}
 	return append(dst, 0)
 }
-
-// metadataVersion is the feature that says which records a log may have.
-const metadataVersion = "metadata.version"
 
 // firstVersion is 4.0-IV3, which every Kafka 4 understands.
 const firstVersion = 25
@@ -76,7 +74,6 @@ func (c *Controller) versionFirst(records [][]byte) [][]byte {
 	if c.versioned.Load() {
 		return records
 	}
-	version := appendString([]byte{frameVersion, typeFeatureLevel, 0}, metadataVersion)
-	version = append(binary.BigEndian.AppendUint16(version, firstVersion), 0)
+	version := metadata.AppendFeatureLevel(nil, metadata.VersionFeature, firstVersion)
 	return append([][]byte{version}, records...)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/quorate/quorate/impl/metadata"
 	"github.com/quorate/quorate/impl/node"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -95,9 +96,9 @@ func hexOf(records [][]byte) (out []string) {
 func TestRegistrationCutOff(t *testing.T) {
 	b, err := hex.DecodeString(registered)
 	require.NoError(t, err)
-	r, err := Decode(b)
+	r, err := metadata.Decode(b)
 	require.NoError(t, err)
 	require.EqualValues(t, 3, r.Controller)
-	_, err = Decode(b[:6])
-	require.ErrorIs(t, err, ErrRecord)
+	_, err = metadata.Decode(b[:6])
+	require.ErrorIs(t, err, metadata.ErrRecord)
 }

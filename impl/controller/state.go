@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/quorate/quorate/impl/metadata"
 	"github.com/quorate/quorate/impl/node"
 )
 
@@ -60,16 +61,16 @@ func (s *state) Apply(b node.Batch) error {
 // replay applies a record (QuorumController.replay). Those of a transaction count when it
 // ends.
 func (s *state) replay(b []byte) error {
-	r, err := Decode(b)
+	r, err := metadata.Decode(b)
 	if err != nil {
 		return err
 	}
 	switch {
-	case r.Type == typeBeginTransaction:
+	case r.Type == metadata.TypeBeginTransaction:
 		s.transaction = [][]byte{slices.Clone(b)}
-	case r.Type == typeAbortTransaction:
+	case r.Type == metadata.TypeAbortTransaction:
 		s.transaction = nil
-	case r.Type == typeEndTransaction:
+	case r.Type == metadata.TypeEndTransaction:
 		records := s.transaction
 		s.transaction = nil
 		for _, b := range records[min(1, len(records)):] {
@@ -77,17 +78,17 @@ func (s *state) replay(b []byte) error {
 				return err
 			}
 		}
-	case r.Type == typeNoOp:
+	case r.Type == metadata.TypeNoOp:
 	case s.transaction != nil:
 		s.transaction = append(s.transaction, slices.Clone(b))
 	case r.Config != nil:
 		s.set(r.Config)
 	case r.Feature != "":
 		s.last("feature "+r.Feature, b)
-		if r.Feature == metadataVersion {
+		if r.Feature == metadata.VersionFeature {
 			s.versioned.Store(true)
 		}
-	case r.Type == typeRegisterController && r.Version == 0:
+	case r.Type == metadata.TypeRegisterController && r.Version == 0:
 		s.last(fmt.Sprintf("controller %d", r.Controller), b)
 	default:
 		s.other = append(s.other, slices.Clone(b))
@@ -108,7 +109,7 @@ func (s *state) last(name string, b []byte) {
 	s.other = append(s.other, slices.Clone(b))
 }
 
-func (s *state) set(r *ConfigRecord) {
+func (s *state) set(r *metadata.ConfigRecord) {
 	key := resource{r.ResourceType, r.ResourceName}
 	of := s.configs[key]
 	if r.Value == nil {
@@ -160,7 +161,7 @@ func write(w node.SnapshotWriter, other [][]byte, configs map[resource]map[strin
 		of := configs[r]
 		for _, name := range slices.Sorted(maps.Keys(of)) {
 			value := of[name]
-			records = append(records, ConfigRecord{ResourceType: r.kind, ResourceName: r.name, Name: name, Value: &value}.Append(nil))
+			records = append(records, metadata.ConfigRecord{ResourceType: r.kind, ResourceName: r.name, Name: name, Value: &value}.Append(nil))
 			if len(records) == written {
 				if err := w.Append(records); err != nil {
 					return err

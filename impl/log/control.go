@@ -51,24 +51,28 @@ const snapshotVersion = 0
 
 // AppendSnapshotHeaderBatch appends the control batch that a snapshot starts with.
 // lastTimestamp is that of the last record that the snapshot covers; both
-// timestamps are in milliseconds since 1970.
-func AppendSnapshotHeaderBatch(dst []byte, base int64, epoch int32, lastTimestamp, timestamp int64) []byte {
+// timestamps are in milliseconds since 1970. more are what follows in the same batch:
+// KRaftVersion and KRaftVoters, from kraft.version 1 on.
+func AppendSnapshotHeaderBatch(dst []byte, base int64, epoch int32, lastTimestamp, timestamp int64, more ...ControlRecord) []byte {
 	value := binary.BigEndian.AppendUint16(nil, snapshotVersion)
 	value = binary.BigEndian.AppendUint64(value, uint64(lastTimestamp))
-	return appendControlBatch(dst, base, epoch, ControlSnapshotHeader, append(value, 0), timestamp)
+	header := ControlRecord{ControlSnapshotHeader, append(value, 0)}
+	return appendControlBatch(dst, base, epoch, timestamp, append([]ControlRecord{header}, more...)...)
 }
 
 // AppendSnapshotFooterBatch appends the control batch that a snapshot ends with.
 func AppendSnapshotFooterBatch(dst []byte, base int64, epoch int32, timestamp int64) []byte {
 	value := binary.BigEndian.AppendUint16(nil, snapshotVersion)
-	return appendControlBatch(dst, base, epoch, ControlSnapshotFooter, append(value, 0), timestamp)
+	return appendControlBatch(dst, base, epoch, timestamp, ControlRecord{ControlSnapshotFooter, append(value, 0)})
 }
 
-// appendControlBatch appends a control batch of one record.
-func appendControlBatch(dst []byte, base int64, epoch int32, kind ControlType, value []byte, timestamp int64) []byte {
+// appendControlBatch appends a control batch.
+func appendControlBatch(dst []byte, base int64, epoch int32, timestamp int64, records ...ControlRecord) []byte {
 	start := len(dst)
-	dst = appendHeader(dst, base, epoch, attributeControl, 1, timestamp)
-	dst = appendRecord(dst, 0, kind.key(), value)
+	dst = appendHeader(dst, base, epoch, attributeControl, len(records), timestamp)
+	for i, r := range records {
+		dst = appendRecord(dst, i, r.Kind.key(), r.Value)
+	}
 	return seal(dst, start)
 }
 

@@ -16,15 +16,23 @@ type Reader struct {
 	file          fs.File
 	size          int64
 	lastTimestamp int64
+	kraftVersion  int16
+	voters        []log.Voter
 }
 
 // Open opens a snapshot and checks its first batch. Errors: fs.ErrNotExist,
 // [*CorruptError], those of the file system.
 func Open(fsys fs.FS, dir string, id ID) (*Reader, error) {
+	return OpenFile(fsys, path.Join(dir, id.FileName()), id)
+}
+
+// OpenFile is Open for a snapshot in a file of another name, such as Kafka's
+// bootstrap.checkpoint.
+func OpenFile(fsys fs.FS, name string, id ID) (*Reader, error) {
 	if err := id.check(); err != nil {
 		return nil, err
 	}
-	r := &Reader{id: id, name: path.Join(dir, id.FileName())}
+	r := &Reader{id: id, name: name}
 	var err error
 	if r.file, err = fs.OpenRead(fsys, r.name); err != nil {
 		return nil, fmt.Errorf("open snapshot %s: %w", id, err)
@@ -32,7 +40,7 @@ func Open(fsys fs.FS, dir string, id ID) (*Reader, error) {
 	if r.size, err = r.file.Size(); err == nil {
 		it := r.Batches()
 		if it.scan.next() {
-			r.lastTimestamp = it.scan.lastTimestamp
+			r.lastTimestamp, r.kraftVersion, r.voters = it.scan.lastTimestamp, it.scan.kraftVersion, it.scan.voters
 		}
 		err = it.Err()
 	}
@@ -52,6 +60,12 @@ func (r *Reader) Size() int64 { return r.size }
 // LastTimestamp returns the timestamp of the last record that the snapshot covers, in
 // milliseconds since 1970.
 func (r *Reader) LastTimestamp() int64 { return r.lastTimestamp }
+
+// KRaftVersion is the kraft.version that was in force, 0 if the header does not say.
+func (r *Reader) KRaftVersion() int16 { return r.kraftVersion }
+
+// Voters are the voters that were in force; none if the header does not say.
+func (r *Reader) Voters() []log.Voter { return r.voters }
 
 // ReadAt reads bytes of the file as they are, for another replica, which checks them
 // (FetchSnapshot). It implements [io.ReaderAt].

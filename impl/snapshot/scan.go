@@ -26,6 +26,8 @@ type scanner struct {
 
 	batch         log.Batch
 	lastTimestamp int64
+	kraftVersion  int16
+	voters        []log.Voter
 	footer        bool
 	unparsed      bool // whoever reads the data batches checks their records
 	err           error
@@ -115,7 +117,14 @@ func (s *scanner) header(b log.Batch) string {
 				return fmt.Errorf("the snapshot starts with %s instead of a header", kind)
 			}
 			s.lastTimestamp, ok = log.ParseSnapshotHeader(r.Value)
-		case kind != log.ControlKRaftVersion && kind != log.ControlKRaftVoters:
+		case kind == log.ControlKRaftVersion:
+			s.kraftVersion, ok = log.ParseKRaftVersion(r.Value)
+		case kind == log.ControlKRaftVoters:
+			var err error
+			if s.voters, err = log.ParseKRaftVoters(r.Value); err != nil {
+				return err
+			}
+		default:
 			return fmt.Errorf("%s in the batch of the header", kind)
 		}
 		if !ok {

@@ -115,7 +115,7 @@ const votersHex = `batch:
 	00000003
 	2a 00 00 00 08 0000 0003 16 0000 0000018bcfe56800 00 00
 	1e 00 00 02 08 0000 0005 0a 0000 0001 00 00
-	1a 00 00 04 08 0000 0006 06 0000 01 00    # no voters
+	1c 00 00 04 08 0000 0006 08 0000 01 00 00 # no voters
 `
 
 // quorumHex is the same with a voter: id, directory, endpoint C at h:9092, kraft.version

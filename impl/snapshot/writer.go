@@ -27,12 +27,10 @@ type Writer struct {
 
 // Create begins a snapshot in a directory. lastTimestamp is that of the last record
 // that it covers, in milliseconds since 1970; the batches have it too, so that
-// replicas that write the same records write the same bytes. Errors: fs.ErrExist if
+// replicas that write the same records write the same bytes. voters are control records
+// that follow the header (KRaftVersion, KRaftVoters). Errors: fs.ErrExist if
 // there is such a snapshot already, those of the file system.
-func Create(fsys fs.FS, dir string, id ID, lastTimestamp int64) (*Writer, error) {
-	if err := id.check(); err != nil {
-		return nil, err
-	}
+func Create(fsys fs.FS, dir string, id ID, lastTimestamp int64, voters ...log.ControlRecord) (*Writer, error) {
 	names, err := fsys.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("create snapshot %s: %w", id, err)
@@ -42,14 +40,25 @@ func Create(fsys fs.FS, dir string, id ID, lastTimestamp int64) (*Writer, error)
 			return nil, fmt.Errorf("create snapshot %s: %w", id, fs.ErrExist)
 		}
 	}
+	return Replace(fsys, dir, id, lastTimestamp, voters...)
+}
+
+// Replace is Create for a snapshot that may be there already: Freeze puts the new one in
+// its place. It is for format, which is repeated after a crash; no process may have the old
+// one open.
+func Replace(fsys fs.FS, dir string, id ID, lastTimestamp int64, voters ...log.ControlRecord) (*Writer, error) {
+	if err := id.check(); err != nil {
+		return nil, err
+	}
 	w := &Writer{part: part{fsys: fsys, dir: dir, id: id, name: path.Join(dir, id.partName(localPart))}, timestamp: lastTimestamp}
+	var err error
 	if w.file, err = fsys.Create(w.name); err != nil {
 		return nil, fmt.Errorf("create %s: %w", w.name, err)
 	}
-	if err := w.write(log.AppendSnapshotHeaderBatch(nil, 0, id.Epoch, lastTimestamp, lastTimestamp)); err != nil {
+	if err := w.write(log.AppendSnapshotHeaderBatch(nil, 0, id.Epoch, lastTimestamp, lastTimestamp, voters...)); err != nil {
 		return nil, errors.Join(err, w.Abort())
 	}
-	w.next = 1
+	w.next = 1 + int64(len(voters))
 	w.batch.Reset(w.next, id.Epoch, lastTimestamp)
 	return w, nil
 }
