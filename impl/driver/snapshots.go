@@ -52,7 +52,14 @@ func (d *Driver) openSnapshots() error {
 		}
 	}
 	if len(ids) > 0 && ids[0].End == 0 {
-		ids = ids[1:] // Kafka's bootstrap snapshot
+		// The zero checkpoint (KIP-1170) is no state of a replica. It goes with what is
+		// before the log start.
+		if d.log.StartOffset() > 0 {
+			if err := d.deleteSnapshot(ids[0]); err != nil {
+				return err
+			}
+		}
+		ids = ids[1:]
 	}
 	if n := len(ids); n > 0 && !contains(d.log, ids[n-1]) {
 		if err := d.reset(ids[n-1]); err != nil {
@@ -223,14 +230,15 @@ func (d *Driver) advance(op *core.Op) error {
 	return err
 }
 
-// deleteBefore deletes the snapshots that end before one.
+// deleteBefore deletes the snapshots that end before one, the zero checkpoint too: the
+// log starts after it, so what it was for is committed (KIP-1170).
 func (d *Driver) deleteBefore(id snapshot.ID) error {
 	ids, err := snapshot.List(d.snap.fsys, d.dir)
 	if err != nil {
 		return err
 	}
 	for _, old := range ids {
-		if old.End > 0 && old.End < id.End {
+		if old.End < id.End {
 			if err := d.deleteSnapshot(old); err != nil {
 				return err
 			}

@@ -100,6 +100,9 @@ func (a *applier) catchUp() (next time.Duration, err error) {
 func (a *applier) catchUpTo(s *State) error {
 	if applied := a.applied.Load(); applied < 0 || applied < int64(s.LogStart) {
 		if s.Snapshot == core.NoSnapshot {
+			if err := a.loadBootstrap(); err != nil {
+				return err
+			}
 			a.applied.Store(0)
 		} else if err := a.load(s.Snapshot); err != nil {
 			return err
@@ -169,6 +172,31 @@ func (a *applier) load(id core.SnapshotID) error {
 	a.epoch, a.timestamp = int32(id.Epoch), r.LastTimestamp()
 	a.bytes, a.since = 0, time.Now()
 	a.applied.Store(int64(id.End))
+	return nil
+}
+
+// loadBootstrap hands over the zero checkpoint, if there is one. With the rules before
+// KIP-1170 it is a snapshot like any other, with what it says of the cluster's state.
+func (a *applier) loadBootstrap() error {
+	bootstrapper, ok := a.machine.(Bootstrapper)
+	if !ok && !a.n.cfg.LoadsZeroAsSnapshot {
+		return nil
+	}
+	r, err := snapshot.Open(a.n.fsys, a.n.logDir(), snapshot.ID{})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	load := a.machine.Load
+	if !a.n.cfg.LoadsZeroAsSnapshot {
+		load = bootstrapper.LoadBootstrap
+	}
+	if err := contain(func() error { return load(r) }); err != nil {
+		return fmt.Errorf("load the zero checkpoint %s: %w", path.Join(a.n.logDir(), r.ID().FileName()), err)
+	}
 	return nil
 }
 

@@ -54,8 +54,16 @@ type Config struct {
 	ListenerName string
 	// Voters of the quorum. A node that is not one of them is an observer.
 	Voters []Voter
-	// ClusterID, if not empty, must be that of every peer that states one.
+	// ClusterID, if not empty, must be that of every peer that states one. Empty: it is
+	// not known; see [Node.LearnClusterID].
 	ClusterID string
+	// Discover: this is an observer that has yet to learn its cluster id. Of a log that it
+	// got from one leader and one of another it could not tell that they are of one
+	// cluster, so it ends with [ErrOtherLeader] instead of following a second one.
+	Discover bool
+	// LoadsZeroAsSnapshot: the machine is to take the zero checkpoint for committed state,
+	// as Kafka did before KIP-1170. For tests of upgrades.
+	LoadsZeroAsSnapshot bool
 	// Trace is the file to which events are appended. Empty: none are recorded.
 	Trace string
 	// DisablePreVote: the behaviour before Kafka 4.0, Vote up to version 1.
@@ -165,6 +173,9 @@ func (c *Config) codec() *wire.Codec {
 	}
 	if c.Service != nil {
 		w.Extra = c.Service.APIs()
+	}
+	if f, ok := c.Service.(Featured); ok {
+		w.Features, w.FinalizedFeatures = f.Supported(), f.Finalized
 	}
 	return w
 }

@@ -15,6 +15,10 @@ var ErrStopped = errors.New("node is stopped")
 // [Machine]).
 var ErrNoSnapshot = errors.New("no snapshot of this state")
 
+// ErrOtherLeader ends a node that does not know its cluster id and was to follow another
+// leader. Its log has to be discarded before it is started again (KIP-1262).
+var ErrOtherLeader = errors.New("another leader, before the cluster id is known")
+
 // What an [*OpError] may be, for errors.Is.
 var (
 	// ErrNotLeader: only a leader can do that.

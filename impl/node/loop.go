@@ -164,9 +164,28 @@ func (n *Node) dispatch() {
 // publish shows what the replica is now, and says whether that is news for the machine.
 func (n *Node) publish() bool {
 	s := &State{State: n.replica.State(), ID: n.cfg.ID, Incarnation: n.incarnation}
+	if !n.oneLeader(s.Leader) {
+		return false
+	}
 	was := n.state.Swap(s)
 	return was == nil || s.HighWatermark > was.HighWatermark || s.LogStart > was.LogStart ||
 		s.Role != was.Role || s.Epoch != was.Epoch || s.Leader != was.Leader
+}
+
+// oneLeader ends a node that does not know its cluster id and turns to a second leader:
+// before anything of that one can be seen.
+func (n *Node) oneLeader(l core.ReplicaID) bool {
+	if !n.cfg.Discover || l == core.NoReplica || n.codec.Cluster() != "" {
+		return true
+	}
+	if n.followed == nil {
+		n.followed = &l
+	}
+	if *n.followed == l {
+		return true
+	}
+	n.fail(fmt.Errorf("%w: replica %d, after replica %d", ErrOtherLeader, l, *n.followed))
+	return false
 }
 
 // stopped ends everything after the loop.

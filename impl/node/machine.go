@@ -28,6 +28,15 @@ type Machine interface {
 	LeaderChange(l Leadership)
 }
 
+// Bootstrapper is a [Machine] that takes what format has left for the first leader.
+type Bootstrapper interface {
+	// LoadBootstrap gives the records of the zero checkpoint, which are not committed
+	// and may never be (KIP-1170; Kafka's RaftClient.Listener.handleLoadBootstrap). It is
+	// called at most once, before all other methods, and only if no snapshot has
+	// replaced the zero checkpoint.
+	LoadBootstrap(r SnapshotReader) error
+}
+
 // Batch is a batch of committed records. Nothing of it may be kept or changed.
 type Batch struct {
 	// Base is the offset of the first record, End the one after the last.

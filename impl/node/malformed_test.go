@@ -64,7 +64,7 @@ func TestMalformedRequests(t *testing.T) {
 	require.Empty(t, answer)
 
 	// Another cluster, and an unknown version of ApiVersions, are told so.
-	other := *n.codec
+	other := n.cfg.codec()
 	other.ClusterID = "another"
 	b, _ := other.AppendRequest(nil, wire.Header{Version: 2}, &core.Message{Kind: core.Vote, From: core.ReplicaKey{ID: 7}, To: core.NoKey})
 	answer, _ = talk(t, n.Addr(), b)

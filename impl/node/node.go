@@ -78,6 +78,7 @@ type Node struct {
 	client   core.ClientID
 	sends    []send
 	results  []finished
+	followed *core.ReplicaID // the leader so far, of a node without a cluster id
 	resigned bool
 	deadline time.Time // of a close in progress
 }
@@ -289,6 +290,17 @@ func (n *Node) Kill() {
 	n.fail(ErrStopped)
 	<-n.done
 }
+
+// LearnClusterID tells a node that was started without a cluster id which it is. From now
+// on its requests have it, on all connections. It must be durable before (KIP-1262).
+func (n *Node) LearnClusterID(id string) { n.codec.LearnClusterID(id) }
+
+// ClusterID is the cluster id that the node knows, empty if none.
+func (n *Node) ClusterID() string { return n.codec.Cluster() }
+
+// Fail stops the node, as a storage that fails does: for a machine that finds that it
+// cannot go on, at another time than when it is called. The first reason counts.
+func (n *Node) Fail(err error) { n.fail(err) }
 
 // fail stops the node for a reason. The first counts.
 func (n *Node) fail(err error) {

@@ -18,6 +18,15 @@ type Service interface {
 	Handle(ctx context.Context, q kmsg.Request) kmsg.Response
 }
 
+// Featured is a [Service] that tells ApiVersions of features.
+type Featured interface {
+	// Supported are the features that it knows, with the levels that it supports.
+	Supported() []wire.Feature
+	// Finalized are the levels in use, by what is committed below an offset; -1: none is
+	// known yet.
+	Finalized() (levels []wire.Feature, offset int64)
+}
+
 // answerBody has the service answer a request. It closes the connection if the service
 // does not.
 func (n *Node) answerBody(ctx context.Context, dst []byte, req *wire.Request) []byte {

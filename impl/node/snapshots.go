@@ -143,8 +143,8 @@ func (n *Node) oldestToKeep() (core.SnapshotID, bool, error) {
 	}
 	var kept []snapshot.Stored
 	for _, id := range ids {
-		if id.End == 0 || id.End > int64(s.Snapshot.End) || id.End > s.Applied {
-			continue // Kafka's bootstrap snapshot, or not the replica's yet, or not ours
+		if id.End > int64(s.Snapshot.End) || id.End > s.Applied {
+			continue // not the replica's yet, or not ours
 		}
 		r, err := snapshot.Open(n.fsys, n.logDir(), id)
 		if errors.Is(err, fs.ErrNotExist) {

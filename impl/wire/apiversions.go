@@ -57,8 +57,17 @@ func (c *Codec) features(r *kmsg.ApiVersionsResponse) {
 		if f.Min > 0 || r.Version >= 4 {
 			r.SupportedFeatures = append(r.SupportedFeatures, kmsg.ApiVersionsResponseSupportedFeature{Name: f.Name, MinVersion: f.Min, MaxVersion: f.Max})
 		}
+	}
+	finalized, offset := c.Features, int64(0)
+	if c.FinalizedFeatures != nil {
+		finalized, offset = c.FinalizedFeatures()
+	}
+	if offset < 0 {
+		return // the epoch is -1 by default, and the list is empty
+	}
+	for _, f := range finalized {
 		if f.Finalized > 0 {
-			r.FinalizedFeaturesEpoch = 0
+			r.FinalizedFeaturesEpoch = offset
 			r.FinalizedFeatures = append(r.FinalizedFeatures, kmsg.ApiVersionsResponseFinalizedFeature{
 				Name: f.Name, MinVersionLevel: f.Finalized, MaxVersionLevel: f.Finalized,
 			})

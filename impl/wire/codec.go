@@ -1,8 +1,9 @@
 package wire
 
 import (
+	"sync/atomic"
+
 	"github.com/quorate/quorate/impl/core"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // API is a Kafka API key.
@@ -38,7 +39,7 @@ type Endpoint struct {
 // nothing is changed.
 type Codec struct {
 	// ClusterID is stated in requests and compared with that of requests received,
-	// unless one of them states none. Empty: none.
+	// unless one of them states none. Empty: none, until LearnClusterID.
 	ClusterID string
 	// PreVote: Vote up to version 2. Without it Vote is what it was before Kafka 4.0.
 	PreVote bool
@@ -57,6 +58,12 @@ type Codec struct {
 	Listener string
 	// Features that are told of in ApiVersions, besides kraft.version.
 	Features []Feature
+	// FinalizedFeatures, if not nil, are the levels in use, as they are committed below an
+	// offset. -1 is a node that has none yet: then none is told of (KAFKA-19964). Without
+	// the function they are those of Features.
+	FinalizedFeatures func() (levels []Feature, offset int64)
+
+	learned atomic.Pointer[string]
 }
 
 // Feature is a feature of a cluster, as UpdateFeatures knows them.
@@ -144,15 +151,29 @@ func kindOf(api API) core.MessageKind {
 	return 0
 }
 
+// LearnClusterID is for a node that started without an id (KIP-1262): from now on it is
+// that of all requests, also on connections that there are.
+func (c *Codec) LearnClusterID(id string) { c.learned.Store(&id) }
+
+// Cluster is the cluster id that the node knows, empty if it knows none.
+func (c *Codec) Cluster() string {
+	if id := c.learned.Load(); id != nil {
+		return *id
+	}
+	return c.ClusterID
+}
+
 func (c *Codec) clusterID() *string {
-	if c.ClusterID == "" {
+	id := c.Cluster()
+	if id == "" {
 		return nil
 	}
-	return kmsg.StringPtr(c.ClusterID)
+	return &id
 }
 
 func (c *Codec) inconsistent(id *string) bool {
-	return id != nil && c.ClusterID != "" && *id != c.ClusterID
+	own := c.Cluster()
+	return id != nil && own != "" && *id != own
 }
 
 func (c *Codec) listener() string {

@@ -92,7 +92,7 @@ func (c *Codec) AppendDescribeCluster(dst []byte, req *Request, leader core.Repl
 	r.Version, r.EndpointType, r.ControllerID = req.Version, controllers, -1
 	switch req.Body.(*kmsg.DescribeClusterRequest).EndpointType {
 	case controllers:
-		r.ClusterID, r.ControllerID = c.ClusterID, int32(leader)
+		r.ClusterID, r.ControllerID = c.Cluster(), int32(leader)
 		for _, id := range c.nodes() {
 			e := c.Endpoints[id]
 			r.Brokers = append(r.Brokers, kmsg.DescribeClusterResponseBroker{NodeID: int32(id), Host: e.Host, Port: int32(e.Port)})
