@@ -22,7 +22,7 @@ func concernModels() []entry {
 	for _, c := range audit.Concerns {
 		for i := range c.Models {
 			m := &c.Models[i]
-			e := entry{Name: m.Name, Module: c.Name, Doc: m.Why + ": " + m.Constants}
+			e := concernEntry(c, m, nil)
 			for _, mu := range c.Mutations {
 				if mu.Model == m.Name {
 					e.Catches = append(e.Catches, mu.ID)
@@ -31,26 +31,47 @@ func concernModels() []entry {
 			if m.Distinct > 0 {
 				e.Pin = &spec.Pin{Distinct: m.Distinct, Depth: m.Depth}
 			}
-			if m.Unsafe != "" {
-				e.Expect = expectation{verdict: "violates", why: "the model is there to show an assumption without which " + m.Unsafe + " does not hold"}
-			}
-			e.New = func(v Variant) (checker.Runnable, error) {
-				if v.DropGuard != "" || v.On != "" {
-					return nil, errNoVariant
-				}
-				if _, ok := c.MutationNamed(v.Mutation); !ok && v.Mutation != "" {
-					return nil, errNoVariant
-				}
-				return audit.Runnable(c, m.Name, v.Mutation)
-			}
-			e.Constants = func() [][3]string { return nil }
-			e.With = func([]setting) (*entry, error) {
-				return nil, fmt.Errorf("%s: the models of %s have no constants to set", m.Name, c.Name)
-			}
-			list = append(list, e)
+			list = append(list, *e)
 		}
 	}
 	return list
+}
+
+// concernEntry is a model of a concern, with constants set.
+func concernEntry(c *concern.Concern, m *concern.Model, set []concern.Setting) *entry {
+	e := &entry{Name: m.Name, Module: c.Name, Doc: m.Why + ": " + m.Constants}
+	for _, s := range set {
+		e.Name += " " + s.Name + "=" + s.Value
+	}
+	if m.Unsafe != "" {
+		e.Expect = expectation{verdict: "violates", why: "the model is there to show an assumption without which " + m.Unsafe + " does not hold"}
+	}
+	e.New = func(v Variant) (checker.Runnable, error) {
+		if v.On != "" || v.DropGuard != "" && !slices.Contains(c.Guards, v.DropGuard) {
+			return nil, errNoVariant
+		}
+		if _, ok := c.MutationNamed(v.Mutation); !ok && v.Mutation != "" {
+			return nil, errNoVariant
+		}
+		return audit.Runnable(c, m.Name, concern.Variant{Mutation: v.Mutation, Guard: v.DropGuard, Set: set})
+	}
+	e.Constants = func() [][3]string { return c.Constants(m.Name) }
+	e.With = func(list []setting) (*entry, error) {
+		more := slices.Clone(set)
+		for _, s := range list {
+			one := concern.Setting{Name: s.name, Value: s.value}
+			if _, err := c.Changed(m.Name, []concern.Setting{one}); err != nil {
+				return nil, fmt.Errorf("%s: %s", s.where, strings.TrimPrefix(err.Error(), s.name+"="+s.value+": "))
+			}
+			more = append(more, one)
+		}
+		changed, err := c.Changed(m.Name, more)
+		if err != nil {
+			return nil, err
+		}
+		return concernEntry(c, changed, more), nil
+	}
+	return e
 }
 
 // bugModules are the modules that have mutations.
@@ -208,7 +229,7 @@ func (s *suite) concerns() error {
 			if m.Deep && !s.deep {
 				continue
 			}
-			r, err := audit.Runnable(c, m.Name, "")
+			r, err := audit.Runnable(c, m.Name, concern.Variant{})
 			if err != nil {
 				return err
 			}

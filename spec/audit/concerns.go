@@ -13,9 +13,9 @@ import (
 // Concerns are the specifications of single concerns over an abstract log.
 var Concerns = []*concern.Concern{bootstrap.Concern(), clusterid.Concern()}
 
-// Runnable is a model of a concern, under a mutation unless that is empty.
-func Runnable(c *concern.Concern, model, mutation string) (checker.Runnable, error) {
-	made, err := c.New(model, mutation)
+// Runnable is a model of a concern under a variant.
+func Runnable(c *concern.Concern, model string, v concern.Variant) (checker.Runnable, error) {
+	made, err := c.New(model, v)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (a *Attempt) AsPinned() bool {
 // Try explores the model of a mutation, judging its property alone, or all of them if it
 // should do no harm.
 func Try(c *concern.Concern, mu *concern.Mutation, opt checker.Options) (*Attempt, error) {
-	s, err := Runnable(c, mu.Model, mu.ID)
+	s, err := Runnable(c, mu.Model, concern.Variant{Mutation: mu.ID})
 	if err != nil {
 		return nil, err
 	}

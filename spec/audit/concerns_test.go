@@ -26,12 +26,12 @@ const (
 	middle = 250_000
 )
 
-func runConcern(t *testing.T, c *concern.Concern, model, mutation string, opt checker.Options) *checker.Result {
+func runConcern(t *testing.T, c *concern.Concern, model string, opt checker.Options) *checker.Result {
 	t.Helper()
-	s, err := audit.Runnable(c, model, mutation)
+	s, err := audit.Runnable(c, model, concern.Variant{})
 	require.NoError(t, err)
 	res, err := s.Run(opt)
-	require.NoError(t, err, "%s %s", model, mutation)
+	require.NoError(t, err, model)
 	return res
 }
 
@@ -52,7 +52,7 @@ func TestConcerns(t *testing.T) {
 					all = all && m.Deep
 					continue
 				}
-				res := runConcern(t, c, m.Name, "", checker.Options{KeepGoing: m.Unsafe != ""})
+				res := runConcern(t, c, m.Name, checker.Options{KeepGoing: m.Unsafe != ""})
 				pins[m.Name] = concern.Pin{Distinct: res.Distinct, Depth: res.Depth}
 				if !*updateConcerns {
 					assert.Equal(t, m.Pin, pins[m.Name], m.Name)

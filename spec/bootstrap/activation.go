@@ -4,8 +4,11 @@ package bootstrap
 
 // claim: the leader's LeaderChange is committed and everything before it replayed. Until
 // then the change of leader is held back from the state machine.
-func (m *machine) claim(c *Controller, hw uint8) bool {
-	if c.Up == 0 || c.Leading == 0 || c.Phase != Standby || !m.rules.Leads(c, hw) {
+func (x *Ctx) Claim(c *Controller, hw uint8) bool {
+	if !x.Require(Claim, IsUp, c.Up != 0) ||
+		!x.Require(Claim, IsLeader, c.Leading != 0) ||
+		!x.Require(Claim, IsStandby, c.Phase == Standby) ||
+		!x.Require(Claim, EpochCommitted, x.Rules.Leads(c, hw)) {
 		return false
 	}
 	for ; c.Loaded < hw; c.Loaded++ {
@@ -17,18 +20,18 @@ func (m *machine) claim(c *Controller, hw uint8) bool {
 
 // activate decides what to write. It stands at the front of the queue, so that nothing
 // is written before. QuorumController.completeActivation, ActivationRecordsGenerator.
-func (m *machine) activate(c *Controller) bool {
-	if c.Phase != Claimed {
+func (x *Ctx) Activate(c *Controller) bool {
+	if !x.Require(Activate, IsClaimed, c.Phase == Claimed) {
 		return false
 	}
-	write, abort := m.rules.MustWrite(c), m.rules.MustAbort(c)
-	if write && c.Source == Ancient && c.Old == 0 || abort && !m.model.Transactions {
-		m.fail(c) // the content cannot be used; a transaction cannot be ended
+	write, abort := x.Rules.MustWrite(c), x.Rules.MustAbort(c)
+	if write && c.Source == Ancient && c.Old == 0 || abort && !x.Transactions {
+		x.fail(c) // the content cannot be used; a transaction cannot be ended
 		return true
 	}
 	c.Writes, c.Aborts, c.Chunk = bit(write), bit(abort), 0
 	c.Phase = Writing
-	if m.rest(c) == 0 {
+	if x.rest(c) == 0 {
 		c.Phase = Active
 	}
 	return true
@@ -42,24 +45,24 @@ func bit(b bool) uint8 {
 }
 
 // chunks is how many batches activation writes; rest is how many are left.
-func (m *machine) chunks(c *Controller) []Kind {
+func (x *Ctx) chunks(c *Controller) []Kind {
 	if c.Writes == 0 || c.Source == Empty {
 		return nil
 	}
-	return m.rules.Chunks(m.model.Transactions)
+	return x.Rules.Chunks(x.Transactions)
 }
 
-func (m *machine) rest(c *Controller) int { return int(c.Aborts) + len(m.chunks(c)) - int(c.Chunk) }
+func (x *Ctx) rest(c *Controller) int { return int(c.Aborts) + len(x.chunks(c)) - int(c.Chunk) }
 
 // appendChunk writes the next batch of what activation decided. What it writes itself, a
 // leader replays at once.
-func (m *machine) appendChunk(c *Controller) bool {
-	if c.Phase != Writing {
+func (x *Ctx) AppendChunk(c *Controller) bool {
+	if !x.Require(AppendChunk, IsWriting, c.Phase == Writing) {
 		return false
 	}
 	k, n := Abort, int(c.Chunk)
 	if c.Aborts == 0 || n > 0 {
-		k = m.chunks(c)[n-int(c.Aborts)]
+		k = x.chunks(c)[n-int(c.Aborts)]
 	}
 	content := NoContent
 	if k == Version || k == Rest || k == Whole {
@@ -68,15 +71,17 @@ func (m *machine) appendChunk(c *Controller) bool {
 	r := NewRecord(k, c.Epoch, content)
 	c.append(r)
 	c.Image = c.Image.Apply(r)
-	if c.Chunk++; m.rest(c) == 0 {
+	if c.Chunk++; x.rest(c) == 0 {
 		c.Phase, c.Aborts, c.Writes, c.Chunk = Active, 0, 0, 0
 	}
 	return true
 }
 
 // appendOrdinary is any write of a client.
-func (m *machine) appendOrdinary(c *Controller) bool {
-	if c.Up == 0 || c.Leading == 0 || !m.rules.MayWrite(c) {
+func (x *Ctx) AppendOrdinary(c *Controller) bool {
+	if !x.Require(AppendOrdinary, IsUp, c.Up != 0) ||
+		!x.Require(AppendOrdinary, IsLeader, c.Leading != 0) ||
+		!x.Require(AppendOrdinary, IsActive, x.Rules.MayWrite(c)) {
 		return false
 	}
 	c.append(NewRecord(Ordinary, c.Epoch, NoContent))
@@ -84,12 +89,12 @@ func (m *machine) appendOrdinary(c *Controller) bool {
 }
 
 // stepDown: somebody else leads. What was written and is not committed may never be.
-func (m *machine) stepDown(c *Controller) {
+func (x *Ctx) StepDown(c *Controller) {
 	if c.Leading == 0 {
 		return
 	}
 	c.Leading, c.Aborts, c.Writes, c.Chunk = 0, 0, 0, 0
-	if c.Phase != Standby && m.rules.Reverts {
+	if c.Phase != Standby && x.Rules.Reverts {
 		c.Image = c.imageAt(c.Loaded)
 	}
 	c.Phase = Standby
@@ -97,8 +102,9 @@ func (m *machine) stepDown(c *Controller) {
 
 // replay hands committed records to the state machine of a standby, up to the offset.
 // One that is active has replayed them when it wrote them.
-func (m *machine) replay(c *Controller, to uint8) bool {
-	if c.Up == 0 || to <= c.Loaded {
+func (x *Ctx) Replay(c *Controller, to uint8) bool {
+	if !x.Require(Replay, IsUp, c.Up != 0) ||
+		!x.Require(Replay, HasMore, to > c.Loaded) {
 		return false
 	}
 	if c.Phase == Standby {
@@ -111,12 +117,13 @@ func (m *machine) replay(c *Controller, to uint8) bool {
 }
 
 // takeSnapshot writes the state at the last offset that was handed over.
-func (m *machine) takeSnapshot(c *Controller) bool {
-	if c.Up == 0 || c.Loaded <= c.Snap {
+func (x *Ctx) TakeSnapshot(c *Controller) bool {
+	if !x.Require(TakeSnapshot, IsUp, c.Up != 0) ||
+		!x.Require(TakeSnapshot, SnapshotIsLater, c.Loaded > c.Snap) {
 		return false
 	}
 	image := c.imageAt(c.Loaded)
-	if !m.rules.MaySnapshot(image) {
+	if !x.Require(TakeSnapshot, StateIsStable, x.Rules.MaySnapshot(image)) {
 		return false
 	}
 	c.Snap, c.SnapVersion, c.SnapRest = c.Loaded, image.Version, image.Rest
@@ -124,8 +131,9 @@ func (m *machine) takeSnapshot(c *Controller) bool {
 }
 
 // advanceLogStart moves the log start to the snapshot.
-func (m *machine) advanceLogStart(c *Controller) bool {
-	if c.Up == 0 || c.LogStart == c.Snap {
+func (x *Ctx) AdvanceLogStart(c *Controller) bool {
+	if !x.Require(AdvanceLogStart, IsUp, c.Up != 0) ||
+		!x.Require(AdvanceLogStart, SnapshotIsLater, c.LogStart != c.Snap) {
 		return false
 	}
 	c.LogStart = c.Snap

@@ -13,14 +13,17 @@ const (
 
 // BeginFormat starts a run of format: the directory has no meta.properties. Each run
 // draws a directory id of its own. StorageTool, Formatter.
-func (m *machine) beginFormat(c *Controller, runs uint8) bool {
-	if c.Up != 0 || c.Meta != 0 || c.FormatStep != 0 || c.FormatRun == runs {
+func (x *Ctx) BeginFormat(c *Controller, runs uint8) bool {
+	if c.FormatRun == runs ||
+		!x.Require(BeginFormat, IsDown, c.Up == 0) ||
+		!x.Require(BeginFormat, NotFormatted, c.Meta == 0) ||
+		!x.Require(BeginFormat, NotFormatting, c.FormatStep == 0) {
 		return false
 	}
 	c.FormatRun++
 	c.FormatStep = 1
-	if m.rules.KeepsZero(c) {
-		for m.rules.FormatSteps[c.FormatStep-1] != WriteMetaTemp {
+	if x.Rules.KeepsZero(c) {
+		for x.Rules.FormatSteps[c.FormatStep-1] != WriteMetaTemp {
 			c.FormatStep++
 		}
 	}
@@ -28,11 +31,14 @@ func (m *machine) beginFormat(c *Controller, runs uint8) bool {
 }
 
 // formatStep is the next disk step of the run.
-func (m *machine) formatStep(c *Controller) (Action, bool) {
-	if c.FormatStep == 0 || c.Up != 0 {
+func (x *Ctx) FormatStep(c *Controller) (Action, bool) {
+	if c.FormatStep == 0 {
 		return 0, false
 	}
-	a := m.rules.FormatSteps[c.FormatStep-1]
+	a := x.Rules.FormatSteps[c.FormatStep-1]
+	if !x.Require(a, IsDown, c.Up == 0) {
+		return 0, false
+	}
 	switch a {
 	case WriteZeroPart:
 		c.Temp |= partWritten
@@ -59,7 +65,7 @@ func (m *machine) formatStep(c *Controller) (Action, bool) {
 	case FlushMetaDirectory:
 		c.MetaPending, c.MetaOld = 0, 0
 	}
-	if c.FormatStep++; int(c.FormatStep) > len(m.rules.FormatSteps) {
+	if c.FormatStep++; int(c.FormatStep) > len(x.Rules.FormatSteps) {
 		c.FormatStep, c.Temp = 0, 0
 	}
 	return a, true
@@ -107,27 +113,27 @@ func lose(c *Controller, way int) bool {
 }
 
 // crash ends the process, and the machine.
-func (m *machine) crash(c *Controller, way int) bool {
-	if c.Up == 0 && c.FormatStep == 0 || !lose(c, way) {
+func (x *Ctx) Crash(c *Controller, way int) bool {
+	if !x.Require(Crash, IsRunning, c.Up != 0 || c.FormatStep != 0) || !lose(c, way) {
 		return false
 	}
-	m.stop(c)
+	x.stop(c)
 	return true
 }
 
 // stop ends the process.
-func (m *machine) stop(c *Controller) {
+func (x *Ctx) stop(c *Controller) {
 	c.Up, c.Leading, c.Phase, c.Warned, c.Loaded = 0, 0, Standby, 0, 0
 	c.Aborts, c.Writes, c.Chunk = 0, 0, 0
 	c.Image = Image{}
-	if m.rules.ForgetsSource {
+	if x.Rules.ForgetsSource {
 		c.Source = NoContent
 	}
 }
 
 // fail ends the process with an error, which is no loss of power.
-func (m *machine) fail(c *Controller) {
-	m.stop(c)
+func (x *Ctx) fail(c *Controller) {
+	x.stop(c)
 	c.Phase = Fatal
 }
 
@@ -135,40 +141,45 @@ func (m *machine) fail(c *Controller) {
 // checkpoint through handleLoadBootstrap, any other through handleLoadSnapshot. Whether
 // there is a voter set in the zero checkpoint is Raft's business. QuorumController,
 // KafkaRaftClient.
-func (m *machine) start(c *Controller, old uint8) bool {
-	if c.Up != 0 || c.FormatStep != 0 || c.Meta == 0 || c.Meta == tornMeta || c.Zero == Torn {
+func (x *Ctx) Start(c *Controller, old uint8) bool {
+	if !x.Require(Start, IsDown, c.Up == 0) ||
+		!x.Require(Start, NotFormatting, c.FormatStep == 0) ||
+		!x.Require(Start, IsFormatted, c.Meta != 0 && c.Meta != tornMeta) ||
+		!x.Require(Start, ZeroReadable, c.Zero != Torn) {
 		return false
 	}
 	c.Phase, c.Old = Standby, old
-	if m.rules.DecodesAtStart && c.Legacy == Ancient && old == 0 {
-		m.fail(c)
+	if x.Rules.DecodesAtStart && c.Legacy == Ancient && old == 0 {
+		x.fail(c)
 		return true
 	}
 	c.Up = 1
 	zero := NoZero
-	if m.rules.LoadsZero(c) {
+	if x.Rules.LoadsZero(c) {
 		zero = c.Zero
-		if m.rules.Warns(c) {
+		if x.Rules.Warns(c) {
 			c.Warned = 1
 		}
 	}
 	c.Image, c.Loaded = c.imageAt(c.Snap), c.Snap
-	if m.rules.LoadsAsCommitted(c) {
+	if x.Rules.LoadsAsCommitted(c) {
 		if zero.Content() != NoContent {
 			c.Image = Image{Version: zero.Content(), Rest: zero.Content()}
 		}
 		zero = NoZero
 	}
 	if c.Source == NoContent {
-		c.Source = m.rules.SourceOf(c.Legacy, zero)
+		c.Source = x.Rules.SourceOf(c.Legacy, zero)
 	}
 	return true
 }
 
 // deleteZero removes the zero checkpoint, as any snapshot that a newer one replaces. The
 // removal is not flushed, so that the file may be back after a loss of power.
-func (m *machine) deleteZero(c *Controller) bool {
-	if c.Up == 0 || c.Zero == NoZero || !m.rules.MayDeleteZero(c) {
+func (x *Ctx) DeleteZero(c *Controller) bool {
+	if !x.Require(DeleteZero, IsUp, c.Up != 0) ||
+		!x.Require(DeleteZero, HasFile, c.Zero != NoZero) ||
+		!x.Require(DeleteZero, FileReplaced, x.Rules.MayDeleteZero(c)) {
 		return false
 	}
 	c.ZeroOld, c.ZeroRunOld, c.ZeroPending = c.Zero, c.ZeroRun, 1
@@ -177,8 +188,10 @@ func (m *machine) deleteZero(c *Controller) bool {
 }
 
 // deleteLegacy removes bootstrap.checkpoint, which KIP-1170 allows once it is not needed.
-func (m *machine) deleteLegacy(c *Controller) bool {
-	if c.Up == 0 || c.Legacy == NoContent || !m.rules.MayDeleteLegacy(c) {
+func (x *Ctx) DeleteLegacy(c *Controller) bool {
+	if !x.Require(DeleteLegacy, IsUp, c.Up != 0) ||
+		!x.Require(DeleteLegacy, HasFile, c.Legacy != NoContent) ||
+		!x.Require(DeleteLegacy, FileReplaced, x.Rules.MayDeleteLegacy(c)) {
 		return false
 	}
 	c.LegacyOld, c.LegacyPending = c.Legacy, 1
@@ -188,8 +201,10 @@ func (m *machine) deleteLegacy(c *Controller) bool {
 
 // reformat is what an operator does to a controller that is down: remove
 // meta.properties, or everything, and format again, with other records.
-func (m *machine) reformat(c *Controller, everything bool) bool {
-	if c.Up != 0 || c.FormatStep != 0 || c.Meta == 0 {
+func (x *Ctx) Reformat(c *Controller, everything bool) bool {
+	if !x.Require(Reformat, IsDown, c.Up == 0) ||
+		!x.Require(Reformat, NotFormatting, c.FormatStep == 0) ||
+		!x.Require(Reformat, IsFormatted, c.Meta != 0) {
 		return false
 	}
 	if everything {

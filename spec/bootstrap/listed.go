@@ -1,51 +1,29 @@
 package bootstrap
 
-import (
-	"fmt"
-
-	"github.com/quorate/quorate/spec/concern"
-)
+import "github.com/quorate/quorate/spec/concern"
 
 // Concern lists the models and mutations of bootstrap.
-func Concern() *concern.Concern {
-	c := &concern.Concern{
-		Name: "bootstrap", Doc: "how the first metadata comes into the log (KIP-1170)",
-		Actions: actionNames, Mutants: []string{InstallZero.String()}, Properties: Properties, New: newSpec,
-	}
-	for i := range Models {
-		m := &Models[i]
-		pin := pins[m.Name]
-		c.Models = append(c.Models, concern.Model{
-			Name: m.Name, Why: m.Why, Constants: m.constants(), Deep: m.Deep, Unsafe: m.Unsafe, Pin: pin,
-		})
-	}
-	for i := range Mutations {
-		mu := Mutations[i].Mutation
-		mu.Steps = steps[mu.ID]
-		c.Mutations = append(c.Mutations, mu)
-	}
-	return c
-}
+func Concern() *concern.Concern { return listing.Concern() }
 
-// newSpec finds a model and a mutation.
-func newSpec(model, mutation string) (any, error) {
-	rules := CleanRules()
-	if mutation != "" {
-		found := false
-		for i := range Mutations {
-			if Mutations[i].ID == mutation {
-				Mutations[i].Override(rules)
-				found = true
-			}
-		}
-		if !found {
-			return nil, fmt.Errorf("bootstrap has no mutation %q", mutation)
-		}
-	}
-	for i := range Models {
-		if Models[i].Name == model {
-			return newMachine(&Models[i], rules), nil
-		}
-	}
-	return nil, fmt.Errorf("bootstrap has no model %q", model)
+var listing = concern.Listing[Model, Rules]{
+	Name: "bootstrap", Doc: "how the first metadata comes into the log (KIP-1170)",
+	Actions: actionNames, Mutants: []string{InstallZero.String()}, Properties: Properties,
+	Guards: guardNames, GuardsOf: func(a uint8) []concern.Guard { return guardsOf[Action(a)] },
+	Models: Models, Mutations: Mutations, Pins: pins, Steps: steps, Clean: CleanRules,
+	About: func(m *Model) concern.Model {
+		return concern.Model{Name: m.Name, Why: m.Why, Constants: m.constants(), Deep: m.Deep, Unsafe: m.Unsafe}
+	},
+	Constants: []concern.Constant[Model]{
+		concern.Number("epochs", 1, 9, func(m *Model) *int { return &m.Epochs }),
+		concern.Number("format-runs", 0, 9, func(m *Model) *uint8 { return &m.Runs }),
+		concern.Number("crashes", 0, 9, func(m *Model) *uint8 { return &m.Crashes }),
+		concern.Number("records", 0, 9, func(m *Model) *uint8 { return &m.Others }),
+		concern.Number("snapshots", 0, 9, func(m *Model) *uint8 { return &m.Snapshots }),
+		concern.Number("reformats", 0, 9, func(m *Model) *uint8 { return &m.Reformats }),
+		concern.Switch("transactions", func(m *Model) *bool { return &m.Transactions }),
+		concern.Switch("dynamic", func(m *Model) *bool { return &m.Dynamic }),
+		concern.Switch("deletions", func(m *Model) *bool { return &m.Deletions }),
+		concern.Switch("lazy-standbys", func(m *Model) *bool { return &m.LazyStandbys }),
+	},
+	New: func(m *Model, r *Rules, d concern.Drop) any { return newMachine(m, r, d) },
 }

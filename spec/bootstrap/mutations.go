@@ -3,13 +3,10 @@ package bootstrap
 import "github.com/quorate/quorate/spec/concern"
 
 // Mutation is a bug put back: one rule overridden.
-type Mutation struct {
-	concern.Mutation
-	Override func(*Rules)
-}
+type Mutation = concern.Mutated[Rules]
 
 func mutation(id, title, source, story, model, property string, override func(*Rules)) Mutation {
-	return Mutation{concern.Mutation{ID: id, Title: title, Source: source, Story: story, Model: model, Property: property}, override}
+	return Mutation{Mutation: concern.Mutation{ID: id, Title: title, Source: source, Story: story, Model: model, Property: property}, Override: override}
 }
 
 // Mutations are all, in the order of a cluster's life. Source has the number of
@@ -238,16 +235,16 @@ var Mutations = []Mutation{
 		}),
 
 	// What turned out to do no harm.
-	{concern.Mutation{
+	{Mutation: concern.Mutation{
 		ID: "zero-loaded-with-snapshot", Title: "the zero checkpoint is handed over though there is a newer snapshot", Source: "A-M22 alone", Model: "bootstrap-reformat",
 		Harmless: "it only replaces a source that is not used: the snapshot has a metadata.version, and nothing is written over one. It takes a second mistake (zero-over-snapshot)",
-	}, func(r *Rules) {
+	}, Override: func(r *Rules) {
 		r.LoadsZero = func(c *Controller) bool { return c.Zero != NoZero }
 	}},
-	{concern.Mutation{
+	{Mutation: concern.Mutation{
 		ID: "version-counts-when-atomic", Title: "the predicates of hazards H1 and H2, without transactions", Source: "A-M3 and A-M4 without transactions", Model: "bootstrap-cases-atomic",
 		Harmless: "one batch is committed as a whole or not at all, so no state has a part of it: both hazards need a transaction, and one that spans batches",
-	}, func(r *Rules) {
+	}, Override: func(r *Rules) {
 		r.MustWrite = func(c *Controller) bool { return c.Image.Version == NoContent }
 	}},
 }

@@ -180,7 +180,7 @@ func (m *machine) checkOne(s *State, c *Controller, took Image) (bad checker.Pro
 		bad |= FormatWhole
 	}
 	if c.Up == 1 {
-		v, known := m.rules.Reports(c)
+		v, known := m.Rules.Reports(c)
 		if known != (v != NoContent) || known && v != took.Version {
 			bad |= ApiUnknown
 		}

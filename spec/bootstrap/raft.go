@@ -7,14 +7,17 @@ package bootstrap
 // elect makes c leader of a new epoch with the vote of v, or alone.
 func (m *machine) elect(s *State, c, v int) bool {
 	a, b := &s.C[c], &s.C[v]
-	if a.Up == 0 || b.Up == 0 || a.Leading == 1 {
+	if !m.Require(Elect, IsUp, a.Up != 0) ||
+		!m.Require(Elect, VoterIsUp, b.Up != 0) ||
+		!m.Require(Elect, NotLeading, a.Leading == 0) {
 		return false
 	}
-	if a.lastEpoch() < b.lastEpoch() || a.lastEpoch() == b.lastEpoch() && a.Log.end() < b.Log.end() {
+	ahead := a.lastEpoch() > b.lastEpoch() || a.lastEpoch() == b.lastEpoch() && a.Log.end() >= b.Log.end()
+	if !m.Require(Elect, LogUpToDate, ahead) {
 		return false
 	}
 	epoch := max(a.Epoch, b.Epoch) + 1
-	m.stepDown(b)
+	m.StepDown(b)
 	a.Epoch, b.Epoch = epoch, epoch
 	a.Leading = 1
 	return true
@@ -23,24 +26,30 @@ func (m *machine) elect(s *State, c, v int) bool {
 // appendLeaderChange is the first record of a leader, and of the first leader of a
 // dynamic quorum with the voters that were in its zero checkpoint.
 func (m *machine) appendLeaderChange(c *Controller) bool {
-	if c.Leading == 0 || c.lastEpoch() == c.Epoch {
+	if !m.Require(AppendLeaderChange, IsLeader, c.Leading != 0) ||
+		!m.Require(AppendLeaderChange, LeaderChangeMissing, c.lastEpoch() != c.Epoch) {
 		return false
 	}
 	k := LeaderChange
-	if m.model.Dynamic && m.rules.WritesVoters(c) {
+	if m.Dynamic && m.Rules.WritesVoters(c) {
 		k = LeaderChangeVoters
 	}
 	c.append(NewRecord(k, c.Epoch, NoContent))
 	return true
 }
 
+// follows: f is up, and l leads an epoch that f has not gone beyond.
+func (m *machine) follows(a Action, f, l *Controller) bool {
+	return m.Require(a, IsUp, f.Up != 0) && m.Require(a, LeaderLeads, l.Leading != 0) && m.Require(a, NotStale, f.Epoch <= l.Epoch)
+}
+
 // truncate: f follows l, and cuts what l never had.
 func (m *machine) truncate(f, l *Controller) bool {
 	n := common(&f.Log, &l.Log)
-	if f.Up == 0 || l.Leading == 0 || f.Epoch > l.Epoch || n == f.Log.end() || n < l.LogStart {
+	if n == f.Log.end() || !m.follows(Truncate, f, l) || !m.Require(Truncate, NotBelowLog, n >= l.LogStart) {
 		return false
 	}
-	m.stepDown(f)
+	m.StepDown(f)
 	f.Epoch = l.Epoch
 	clear(f.Log[n:])
 	f.Loaded = min(f.Loaded, n)
@@ -50,10 +59,12 @@ func (m *machine) truncate(f, l *Controller) bool {
 // replicate: f follows l, and takes one batch.
 func (m *machine) replicate(f, l *Controller) bool {
 	n := f.Log.end()
-	if f.Up == 0 || l.Leading == 0 || f.Epoch > l.Epoch || n < l.LogStart || n >= l.Log.end() || common(&f.Log, &l.Log) < n {
+	if n >= l.Log.end() || !m.follows(Replicate, f, l) ||
+		!m.Require(Replicate, NotBelowLog, n >= l.LogStart) ||
+		!m.Require(Replicate, LogMatches, common(&f.Log, &l.Log) == n) {
 		return false
 	}
-	m.stepDown(f)
+	m.StepDown(f)
 	f.Epoch = l.Epoch
 	f.append(l.Log[n])
 	return true
@@ -62,10 +73,10 @@ func (m *machine) replicate(f, l *Controller) bool {
 // install: f follows l, whose log begins behind what f has in common with it, and takes
 // its snapshot.
 func (m *machine) install(f, l *Controller) bool {
-	if f.Up == 0 || l.Leading == 0 || f.Epoch > l.Epoch || l.Snap == 0 || common(&f.Log, &l.Log) >= l.LogStart {
+	if l.Snap == 0 || !m.follows(InstallSnapshot, f, l) || !m.Require(InstallSnapshot, BelowLog, common(&f.Log, &l.Log) < l.LogStart) {
 		return false
 	}
-	m.stepDown(f)
+	m.StepDown(f)
 	f.Epoch = l.Epoch
 	f.Log = Log{}
 	copy(f.Log[:l.Snap], l.Log[:l.Snap]) // ghosts
@@ -76,7 +87,7 @@ func (m *machine) install(f, l *Controller) bool {
 
 // installZero: a leader that has only the zero checkpoint would send that.
 func (m *machine) installZero(f, l *Controller) bool {
-	if f.Up == 0 || l.Leading == 0 || f.Epoch > l.Epoch || l.Snap != 0 || l.Zero.Content() == NoContent || f.Log[0] != 0 || !m.rules.AnswersZero(l) {
+	if l.Snap != 0 || l.Zero.Content() == NoContent || f.Log[0] != 0 || !m.follows(InstallZero, f, l) || !m.Require(InstallZero, ZeroIsSent, m.Rules.AnswersZero(l)) {
 		return false
 	}
 	content := l.Zero.Content()
@@ -91,17 +102,17 @@ func (m *machine) installZero(f, l *Controller) bool {
 // commit moves the high watermark to the last record of the leader's epoch that a
 // majority has followed it to.
 func (m *machine) commit(s *State, l *Controller) bool {
-	if l.Leading == 0 {
+	if !m.Require(Commit, IsLeader, l.Leading != 0) {
 		return false
 	}
-	for n := l.Log.end(); n > s.HighWatermark && l.Log[n-1].Epoch() == l.Epoch; n-- {
+	for n := l.Log.end(); n > s.HighWatermark && m.Require(Commit, EpochCommitted, l.Log[n-1].Epoch() == l.Epoch); n-- {
 		have := 0
 		for i := range m.model.Controllers {
 			if r := &s.C[i]; r.Epoch == l.Epoch && common(&r.Log, &l.Log) >= n {
 				have++
 			}
 		}
-		if have > m.model.Controllers/2 {
+		if m.Require(Commit, HasMajority, have > m.model.Controllers/2) {
 			s.HighWatermark = n
 			s.Committed = Log{}
 			copy(s.Committed[:n], l.Log[:n])

@@ -72,16 +72,16 @@ var boundNames = []string{"epochs", "who may stand", "log length", "crashes", "o
 
 // machine is the actions of a model under a mutation.
 type machine struct {
+	Ctx
 	model *Model
-	rules *Rules
 	info  *checker.Info
 }
 
 var _ concern.Spec[State] = (*machine)(nil)
 
-// New is a model under rules.
-func newMachine(m *Model, r *Rules) *machine {
-	x := &machine{model: m, rules: r}
+// newMachine is a model under rules, without a guard.
+func newMachine(m *Model, r *Rules, d concern.Drop) *machine {
+	x := &machine{Ctx: Ctx{Rules: r, Transactions: m.Transactions, Dynamic: m.Dynamic, Drop: d}, model: m}
 	x.info = &checker.Info{
 		Name: m.Name, Actions: actionNames, Properties: Properties, Bounds: boundNames,
 		Constants:  []checker.Constant{{Name: "model", Value: m.constants()}},
@@ -211,13 +211,13 @@ func (m *machine) Next(s *State, yield func(concern.Step[State]), bounded func(c
 	for i := range n {
 		c := &s.C[i]
 		if m.model.Runs > 0 {
-			if !by(i, BeginFormat, 0, func(c *Controller) bool { return m.beginFormat(c, m.model.Runs) }) && c.FormatRun == m.model.Runs && c.Meta == 0 {
+			if !by(i, BeginFormat, 0, func(c *Controller) bool { return m.BeginFormat(c, m.model.Runs) }) && c.FormatRun == m.model.Runs && c.Meta == 0 {
 				bounded(boundRuns)
 			}
 			var step Action
 			ok := false
 			t.C[i] = *c
-			if step, ok = m.formatStep(&t.C[i]); ok {
+			if step, ok = m.FormatStep(&t.C[i]); ok {
 				give(i, step, 0)
 			}
 			t = *s
@@ -226,37 +226,37 @@ func (m *machine) Next(s *State, yield func(concern.Step[State]), bounded func(c
 			if old == 1 && !m.model.OldSoftware || old == 0 && m.model.OldSoftware && !m.model.Upgrades || old == 1 && c.Old == 0 {
 				continue
 			}
-			by(i, Start, int(old), func(c *Controller) bool { return m.start(c, old) })
+			by(i, Start, int(old), func(c *Controller) bool { return m.Start(c, old) })
 		}
 		known := min(s.HighWatermark, common(&c.Log, &s.Committed)) // a leader's word is of its own log
-		by(i, Claim, 0, func(c *Controller) bool { return m.claim(c, known) })
-		by(i, Activate, 0, m.activate)
+		by(i, Claim, 0, func(c *Controller) bool { return m.Claim(c, known) })
+		by(i, Activate, 0, m.Activate)
 		full := c.Log.end() == MaxLog
 		switch {
 		case !full:
 			by(i, AppendLeaderChange, 0, m.appendLeaderChange)
-			by(i, AppendChunk, 0, m.appendChunk)
-			budget(i, AppendOrdinary, 0, s.Others, m.model.Others, boundOthers, &t.Others, m.appendOrdinary)
+			by(i, AppendChunk, 0, m.AppendChunk)
+			budget(i, AppendOrdinary, 0, s.Others, m.model.Others, boundOthers, &t.Others, m.AppendOrdinary)
 		case c.Leading == 1 && (c.lastEpoch() != c.Epoch || c.Phase == Writing):
 			bounded(boundLog)
 		}
 		if !m.model.LazyStandbys || c.Leading == 1 && m.model.Snapshots > 0 {
-			by(i, Replay, 0, func(c *Controller) bool { return m.replay(c, known) })
+			by(i, Replay, 0, func(c *Controller) bool { return m.Replay(c, known) })
 		}
 		if m.model.Snapshots > 0 {
-			budget(i, TakeSnapshot, 0, s.Snapshots, m.model.Snapshots, boundSnapshots, &t.Snapshots, m.takeSnapshot)
-			by(i, AdvanceLogStart, 0, m.advanceLogStart)
+			budget(i, TakeSnapshot, 0, s.Snapshots, m.model.Snapshots, boundSnapshots, &t.Snapshots, m.TakeSnapshot)
+			by(i, AdvanceLogStart, 0, m.AdvanceLogStart)
 		}
 		if m.model.Deletions {
-			by(i, DeleteZero, 0, m.deleteZero)
-			by(i, DeleteLegacy, 0, m.deleteLegacy)
+			by(i, DeleteZero, 0, m.DeleteZero)
+			by(i, DeleteLegacy, 0, m.DeleteLegacy)
 		}
 		if m.model.Crashes > 0 {
 			for way := range survivors {
-				budget(i, Crash, way, s.Crashes, m.model.Crashes, boundCrashes, &t.Crashes, func(c *Controller) bool { return m.crash(c, way) })
+				budget(i, Crash, way, s.Crashes, m.model.Crashes, boundCrashes, &t.Crashes, func(c *Controller) bool { return m.Crash(c, way) })
 			}
 		}
-		budget(i, Reformat, int(bit(m.model.Wipes)), s.Reformats, m.model.Reformats, boundReformats, &t.Reformats, func(c *Controller) bool { return m.reformat(c, m.model.Wipes) })
+		budget(i, Reformat, int(bit(m.model.Wipes)), s.Reformats, m.model.Reformats, boundReformats, &t.Reformats, func(c *Controller) bool { return m.Reformat(c, m.model.Wipes) })
 		if m.commit(&t, &t.C[i]) {
 			give(i, Commit, 0)
 			t = *s
@@ -286,7 +286,7 @@ func (m *machine) stands(s, t *State, i, j int, give func(int, Action, int), bou
 	switch stand := m.model.Stand; {
 	case int(epoch) > m.model.Epochs:
 		bounded(boundEpochs)
-	case stand != nil && stand[epoch-1]>>i&1 == 0:
+	case stand != nil && (int(epoch) > len(stand) || stand[epoch-1]>>i&1 == 0):
 		bounded(boundStand)
 	default:
 		give(i, Elect, j)

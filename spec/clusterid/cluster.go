@@ -19,7 +19,7 @@ func (m *machine) next(c *Cluster, k int, own ID) (Record, bool) {
 			return made(NewVersion, NoID)
 		case last.Kind() == Begin:
 			return made(Version, NoID)
-		case last.Kind() == NewVersion || last.Kind() == Version && m.rules.WritesOldID:
+		case last.Kind() == NewVersion || last.Kind() == Version && m.Rules.WritesOldID:
 			if own == NoID {
 				own = Drawn1 + ID(c.Drawn)
 			}
@@ -30,11 +30,11 @@ func (m *machine) next(c *Cluster, k int, own ID) (Record, bool) {
 	if image.Version == 0 {
 		return made(Begin, NoID)
 	}
-	if id := m.rules.Rewrites(c, own); id != NoID && image.ID != NoID && !c.wroteID() {
+	if id := m.Rules.Rewrites(c, own); id != NoID && image.ID != NoID && !c.wroteID() {
 		return made(ClusterID, id)
 	}
-	if image.Version == 2 && image.ID == NoID && !m.rules.UpgradeAtomic && c.Log[n-1].Kind() == NewVersion {
-		return made(ClusterID, m.rules.UpgradeID(k))
+	if image.Version == 2 && image.ID == NoID && !m.Rules.UpgradeAtomic && c.Log[n-1].Kind() == NewVersion {
+		return made(ClusterID, m.Rules.UpgradeID(k))
 	}
 	return 0, false
 }
@@ -62,7 +62,7 @@ func (c *Cluster) wroteID() bool {
 // appendNext writes it.
 func (m *machine) appendNext(c *Cluster, k int, own ID) bool {
 	r, ok := m.next(c, k, own)
-	if !ok || c.Leader == Nobody || c.Log.end() == MaxLog {
+	if !ok || c.Log.end() == MaxLog || !m.Require(AppendNext, HasLeader, c.Leader != Nobody) {
 		return false
 	}
 	if r.ID() >= Drawn1 && own == NoID {
@@ -77,11 +77,15 @@ func (m *machine) appendNext(c *Cluster, k int, own ID) bool {
 func (m *machine) upgrade(c *Cluster, k int) bool {
 	n := c.Log.end()
 	image := imageOf(&c.Log, 0, n, Image{})
-	if c.Leader == Nobody || c.Log.lastEpoch() != c.Epoch || image.Tx || image.Version == 0 || n == MaxLog {
+	if n == MaxLog ||
+		!m.Require(UpgradeFeatures, HasLeader, c.Leader != Nobody) ||
+		!m.Require(UpgradeFeatures, LeaderChangePresent, c.Log.lastEpoch() == c.Epoch) ||
+		!m.Require(UpgradeFeatures, OutsideTransaction, !image.Tx) ||
+		!m.Require(UpgradeFeatures, HasVersion, image.Version != 0) {
 		return false
 	}
-	if m.rules.UpgradeAtomic {
-		c.Log[n] = NewRecord(Upgrade, c.Epoch, k, m.rules.UpgradeID(k))
+	if m.Rules.UpgradeAtomic {
+		c.Log[n] = NewRecord(Upgrade, c.Epoch, k, m.Rules.UpgradeID(k))
 	} else {
 		c.Log[n] = NewRecord(NewVersion, c.Epoch, k, NoID)
 	}
@@ -92,7 +96,11 @@ func (m *machine) upgrade(c *Cluster, k int) bool {
 func (m *machine) downgrade(c *Cluster, k int) bool {
 	n := c.Log.end()
 	image := imageOf(&c.Log, 0, n, Image{})
-	if c.Leader == Nobody || c.Log.lastEpoch() != c.Epoch || image.Tx || image.Version != 2 || image.ID == NoID || n == MaxLog {
+	if n == MaxLog ||
+		!m.Require(DowngradeFeatures, HasLeader, c.Leader != Nobody) ||
+		!m.Require(DowngradeFeatures, LeaderChangePresent, c.Log.lastEpoch() == c.Epoch) ||
+		!m.Require(DowngradeFeatures, OutsideTransaction, !image.Tx) ||
+		!m.Require(DowngradeFeatures, HasVersion, image.Version == 2 && image.ID != NoID) {
 		return false
 	}
 	c.Log[n] = NewRecord(Downgrade, c.Epoch, k, NoID)
@@ -102,7 +110,9 @@ func (m *machine) downgrade(c *Cluster, k int) bool {
 // advance commits what the leader of this epoch has written.
 func (m *machine) advance(c *Cluster) bool {
 	n := c.Log.end()
-	if c.Leader == Nobody || n == c.HighWatermark || c.Log.lastEpoch() != c.Epoch {
+	if n == c.HighWatermark ||
+		!m.Require(AdvanceHighWatermark, HasLeader, c.Leader != Nobody) ||
+		!m.Require(AdvanceHighWatermark, LeaderChangePresent, c.Log.lastEpoch() == c.Epoch) {
 		return false
 	}
 	c.HighWatermark = n
@@ -111,7 +121,7 @@ func (m *machine) advance(c *Cluster) bool {
 
 // change is another leader, outside of the model, whose log ends at an offset.
 func (m *machine) change(c *Cluster, end uint8) bool {
-	if c.Leader != External || end < c.HighWatermark || end > c.Log.end() {
+	if c.Leader != External || end > c.Log.end() || !m.Require(ChangeLeader, LogUpToDate, end >= c.HighWatermark) {
 		return false
 	}
 	c.Epoch++
@@ -122,10 +132,12 @@ func (m *machine) change(c *Cluster, end uint8) bool {
 // takeSnapshot moves the log start of the cluster to its high watermark.
 func (m *machine) takeSnapshot(c *Cluster) bool {
 	image := imageOf(&c.Log, 0, c.HighWatermark, Image{})
-	if c.HighWatermark == c.Start || image.Tx || image.Version == 0 {
+	if c.HighWatermark == c.Start ||
+		!m.Require(TakeSnapshot, OutsideTransaction, !image.Tx) ||
+		!m.Require(TakeSnapshot, HasVersion, image.Version != 0) {
 		return false
 	}
-	c.Start, c.SnapVersion, c.SnapID = c.HighWatermark, image.Version, m.rules.SnapshotID(image)
+	c.Start, c.SnapVersion, c.SnapID = c.HighWatermark, image.Version, m.Rules.SnapshotID(image)
 	return true
 }
 
@@ -133,10 +145,12 @@ func (m *machine) takeSnapshot(c *Cluster) bool {
 // committed; what else is in that of the last leader goes on in that one's own.
 func (m *machine) lead(s *State, i, k int) bool {
 	c, n := &s.K[k], &s.N[i]
-	if n.Role != StaticVoter || n.Stage != Unknown && n.Stage != Known || c.Leader == uint8(i+1) || c.Leader == External {
+	if c.Leader == External || c.Leader == uint8(i+1) ||
+		!m.Require(Lead, IsVoter, n.Role == StaticVoter) ||
+		!m.Require(Lead, IsReady, n.Stage == Unknown || n.Stage == Known) {
 		return false
 	}
-	if common(&n.Log, &c.Log) < c.HighWatermark {
+	if !m.Require(Lead, LogUpToDate, common(&n.Log, &c.Log) >= c.HighWatermark) {
 		return false
 	}
 	if c.Leader != Nobody {

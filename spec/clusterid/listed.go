@@ -1,51 +1,29 @@
 package clusterid
 
-import (
-	"fmt"
-
-	"github.com/quorate/quorate/spec/concern"
-)
+import "github.com/quorate/quorate/spec/concern"
 
 // Concern lists the models and mutations of cluster-id discovery.
-func Concern() *concern.Concern {
-	c := &concern.Concern{
-		Name: "clusterid", Doc: "how a node that nobody has formatted learns the id of its cluster (KIP-1262)",
-		Actions: actionNames, Mutants: []string{SecondProcess.String()}, Properties: Properties, New: newSpec,
-	}
-	for i := range Models {
-		m := &Models[i]
-		pin := pins[m.Name]
-		c.Models = append(c.Models, concern.Model{
-			Name: m.Name, Why: m.Why, Constants: m.constants(), Deep: m.Deep, Unsafe: m.Unsafe, Pin: pin,
-		})
-	}
-	for i := range Mutations {
-		mu := Mutations[i].Mutation
-		mu.Steps = steps[mu.ID]
-		c.Mutations = append(c.Mutations, mu)
-	}
-	return c
-}
+func Concern() *concern.Concern { return listing.Concern() }
 
-// newSpec finds a model and a mutation.
-func newSpec(model, mutation string) (any, error) {
-	rules := CleanRules()
-	if mutation != "" {
-		found := false
-		for i := range Mutations {
-			if Mutations[i].ID == mutation {
-				Mutations[i].Override(rules)
-				found = true
-			}
-		}
-		if !found {
-			return nil, fmt.Errorf("clusterid has no mutation %q", mutation)
-		}
-	}
-	for i := range Models {
-		if Models[i].Name == model {
-			return newMachine(&Models[i], rules), nil
-		}
-	}
-	return nil, fmt.Errorf("clusterid has no model %q", model)
+var listing = concern.Listing[Model, Rules]{
+	Name: "clusterid", Doc: "how a node that nobody has formatted learns the id of its cluster (KIP-1262)",
+	Actions: actionNames, Mutants: []string{SecondProcess.String()}, Properties: Properties,
+	Guards: guardNames, GuardsOf: func(a uint8) []concern.Guard { return guardsOf[Action(a)] },
+	Models: Models, Mutations: Mutations, Pins: pins, Steps: steps, Clean: CleanRules,
+	About: func(m *Model) concern.Model {
+		return concern.Model{Name: m.Name, Why: m.Why, Constants: m.constants(), Deep: m.Deep, Unsafe: m.Unsafe}
+	},
+	Constants: []concern.Constant[Model]{
+		concern.Number("epochs", 1, 4, func(m *Model) *int { return &m.Epochs }),
+		concern.Number("crashes", 0, 9, func(m *Model) *uint8 { return &m.Crashes }),
+		concern.Number("moves", 0, 9, func(m *Model) *uint8 { return &m.Moves }),
+		concern.Number("lost-disks", 0, 9, func(m *Model) *uint8 { return &m.Losses }),
+		concern.Number("failures", 0, 9, func(m *Model) *uint8 { return &m.Failures }),
+		concern.Number("upgrades", 0, 9, func(m *Model) *uint8 { return &m.Upgrades }),
+		concern.Number("snapshots", 0, 9, func(m *Model) *uint8 { return &m.Snapshots }),
+		concern.Switch("voters", func(m *Model) *bool { return &m.Voters }),
+		concern.Switch("timeouts", func(m *Model) *bool { return &m.Timeouts }),
+		concern.Switch("formats", func(m *Model) *bool { return &m.Formats }),
+	},
+	New: func(m *Model, r *Rules, d concern.Drop) any { return newMachine(m, r, d) },
 }

@@ -3,13 +3,10 @@ package clusterid
 import "github.com/quorate/quorate/spec/concern"
 
 // Mutation is a bug put back: one rule overridden.
-type Mutation struct {
-	concern.Mutation
-	Override func(*Rules)
-}
+type Mutation = concern.Mutated[Rules]
 
 func mutation(id, title, source, story, model, property string, override func(*Rules)) Mutation {
-	return Mutation{concern.Mutation{ID: id, Title: title, Source: source, Story: story, Model: model, Property: property}, override}
+	return Mutation{Mutation: concern.Mutation{ID: id, Title: title, Source: source, Story: story, Model: model, Property: property}, Override: override}
 }
 
 // Mutations are all. Source has the number of docs/kip-1262.md.

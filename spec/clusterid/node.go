@@ -10,16 +10,16 @@ type verdict struct {
 }
 
 // decide is the table of starts (docs/kip-1262.md), by what is in the directories.
-func (m *machine) decide(n *Node) verdict {
+func (x *Ctx) decide(n *Node) verdict {
 	fatal := verdict{fatal: true}
-	boot := m.rules.IsBootstrap(n)
-	if m.rules.StaticMayDiscover && n.Role == StaticVoter {
+	boot := x.Rules.IsBootstrap(n)
+	if x.Rules.StaticMayDiscover && n.Role == StaticVoter {
 		boot = false
 	}
 	var ids []ID
 	missing := false
 	for d := range MaxDirs {
-		meta := m.rules.Treats(n.Meta[d])
+		meta := x.Rules.Treats(n.Meta[d])
 		switch meta.Form {
 		case VersionZero:
 			return fatal
@@ -35,12 +35,12 @@ func (m *machine) decide(n *Node) verdict {
 			}
 		}
 	}
-	id, ok := m.rules.Agree(ids)
-	local := m.rules.LocalID(n)
+	id, ok := x.Rules.Agree(ids)
+	local := x.Rules.LocalID(n)
 	switch {
 	case !ok, boot && (missing || id == NoID):
 		return fatal
-	case m.rules.ChecksZero && id != NoID && n.ZeroID != NoID && n.ZeroID != id:
+	case x.Rules.ChecksZero && id != NoID && n.ZeroID != NoID && n.ZeroID != id:
 		return fatal
 	case id != NoID && local != NoID && id != local:
 		return fatal
@@ -50,24 +50,24 @@ func (m *machine) decide(n *Node) verdict {
 	return verdict{target: id}
 }
 
-// start reads the directories, which are locked first.
-func (m *machine) start(n *Node, endpoints uint8) bool {
-	if n.running() {
+// Start reads the directories, which are locked first.
+func (x *Ctx) Start(n *Node, endpoints uint8) bool {
+	if !x.Require(Start, IsDown, !n.running()) {
 		return false
 	}
 	n.Endpoints = endpoints
-	v := m.decide(n)
+	v := x.decide(n)
 	if v.fatal {
 		n.Stage = Exited
 		return true
 	}
 	n.Stage, n.Target = Writing, v.target
 	for d := range MaxDirs {
-		if meta := m.rules.Treats(n.Meta[d]); meta != n.Meta[d] {
+		if meta := x.Rules.Treats(n.Meta[d]); meta != n.Meta[d] {
 			n.Meta[d], n.Disk[d] = meta, meta
 		}
 	}
-	if v.target == NoID && m.rules.Discards && !m.rules.StaticMayDiscover {
+	if v.target == NoID && x.Rules.Discards && !x.Rules.StaticMayDiscover {
 		n.discard()
 	}
 	return true
@@ -78,29 +78,32 @@ func (n *Node) discard() {
 	n.Log, n.LogStart, n.SnapVersion, n.SnapID, n.HighWatermark = Log{}, 0, 0, NoID, 0
 }
 
-// writeMeta replaces meta.properties of a directory: data directories first, so that the
+// WriteMeta replaces meta.properties of a directory: data directories first, so that the
 // metadata directory has it only when all were tried.
-func (m *machine) writeMeta(n *Node, d int) bool {
-	if n.Stage != Writing || !n.online(d) || n.written(m.rules, d) {
+func (x *Ctx) WriteMeta(n *Node, d int) bool {
+	if !x.Require(WriteMeta, IsWriting, n.Stage == Writing) ||
+		!x.Require(WriteMeta, IsOnline, n.online(d)) ||
+		!x.Require(WriteMeta, NotWritten, !n.written(x.Rules, d)) {
 		return false
 	}
 	for other := d + 1; other < MaxDirs; other++ {
-		if n.online(other) && !n.written(m.rules, other) {
+		if !x.Require(WriteMeta, DataFirst, !n.online(other) || n.written(x.Rules, other)) {
 			return false
 		}
 	}
-	dir := m.rules.DirID(n, d)
+	dir := x.Rules.DirID(n, d)
 	if n.Meta[d].Form == Missing {
 		n.Draws++
 		dir = n.Draws
 	}
-	n.Meta[d] = Meta{Form: V2, ID: m.rules.WriteID(n, d), Dir: dir}
+	n.Meta[d] = Meta{Form: V2, ID: x.Rules.WriteID(n, d), Dir: dir}
 	return true
 }
 
-// flushMeta flushes the directory that meta.properties was renamed in.
-func (m *machine) flushMeta(n *Node, d int) bool {
-	if !n.running() || n.Disk[d] == n.Meta[d] {
+// FlushMeta flushes the directory that meta.properties was renamed in.
+func (x *Ctx) FlushMeta(n *Node, d int) bool {
+	if !x.Require(FlushMeta, IsRunning, n.running()) ||
+		!x.Require(FlushMeta, SomethingToFlush, n.Disk[d] != n.Meta[d]) {
 		return false
 	}
 	n.Disk[d] = n.Meta[d]
@@ -115,24 +118,27 @@ func everBit(id ID) uint8 {
 	return 1 << id
 }
 
-// failMeta is a directory that cannot be written: one of data goes offline, without that
+// FailMeta is a directory that cannot be written: one of data goes offline, without that
 // of metadata there is no going on.
-func (m *machine) failMeta(n *Node, d int) bool {
-	if n.Stage != Writing || !n.online(d) || n.written(m.rules, d) {
+func (x *Ctx) FailMeta(n *Node, d int) bool {
+	if !x.Require(FailMeta, IsWriting, n.Stage == Writing) ||
+		!x.Require(FailMeta, IsOnline, n.online(d)) ||
+		!x.Require(FailMeta, NotWritten, !n.written(x.Rules, d)) {
 		return false
 	}
 	if d == 0 {
-		m.exit(n)
+		x.exit(n)
 		return true
 	}
 	n.Offline |= 1 << d
 	return true
 }
 
-// setMemory: all directories that are in use have the id, so it may be used; or all are
+// SetMemory: all directories that are in use have the id, so it may be used; or all are
 // formatted, and it may be looked for.
-func (m *machine) setMemory(n *Node) bool {
-	if n.Stage != Writing || !m.rules.Persisted(m.rules, n) {
+func (x *Ctx) SetMemory(n *Node) bool {
+	if !x.Require(SetMemory, IsWriting, n.Stage == Writing) ||
+		!x.Require(SetMemory, IsPersisted, x.Rules.Persisted(x.Rules, n)) {
 		return false
 	}
 	n.Mem, n.Target, n.Stage = n.Target, NoID, Known
@@ -142,13 +148,13 @@ func (m *machine) setMemory(n *Node) bool {
 	return true
 }
 
-// adopt: a node without id has seen a committed one.
-func (m *machine) adopt(n *Node, l *Log, hw uint8, leader ID) bool {
-	if n.Stage != Unknown {
+// Adopt: a node without id has seen a committed one.
+func (x *Ctx) Adopt(n *Node, l *Log, hw uint8, leader ID) bool {
+	if !x.Require(Adopt, IsUnknown, n.Stage == Unknown) {
 		return false
 	}
-	id := m.rules.Seen(n, l, hw, leader)
-	if id == NoID {
+	id := x.Rules.Seen(n, l, hw, leader)
+	if !x.Require(Adopt, IDCommitted, id != NoID) {
 		return false
 	}
 	n.Stage, n.Target = Writing, id
@@ -156,28 +162,29 @@ func (m *machine) adopt(n *Node, l *Log, hw uint8, leader ID) bool {
 }
 
 // attach turns to the leader of a cluster.
-func (m *machine) attach(n *Node, k int) {
+func (x *Ctx) attach(n *Node, k int) {
 	if n.Leader == uint8(k+1) {
 		return
 	}
-	if n.Leader != 0 && n.Stage == Unknown && m.rules.Discards {
+	if n.Leader != 0 && n.Stage == Unknown && x.Rules.Discards {
 		n.discard()
 	}
 	n.Leader, n.Conn, n.HighWatermark = uint8(k+1), n.Mem, 0
 }
 
-// fetch is a Fetch or FetchSnapshot and its answer. The leader compares the id, then the
+// Fetch is a Fetch or FetchSnapshot and its answer. The leader compares the id, then the
 // epoch before the fetch offset.
-func (m *machine) fetch(n *Node, c *Cluster, k int, own ID) bool {
-	if n.Stage != Unknown && n.Stage != Known || n.Endpoints>>k&1 == 0 {
+func (x *Ctx) Fetch(n *Node, c *Cluster, k int, own ID) bool {
+	if !x.Require(Fetch, IsReady, n.Stage == Unknown || n.Stage == Known) ||
+		!x.Require(Fetch, IsEndpoint, n.Endpoints>>k&1 == 1) {
 		return false
 	}
 	before := *n
-	m.attach(n, k)
+	x.attach(n, k)
 	end := n.Log.end()
 	snapshot := end < c.Start
-	if !m.rules.Accepts(own, m.rules.RequestID(n), snapshot) {
-		return m.rejected(n, before)
+	if !x.Require(Fetch, SameCluster, x.Rules.Accepts(own, x.Rules.RequestID(n), snapshot)) {
+		return x.rejected(n, before)
 	}
 	switch {
 	case snapshot:
@@ -205,18 +212,18 @@ func (m *machine) fetch(n *Node, c *Cluster, k int, own ID) bool {
 
 // rejected: INCONSISTENT_CLUSTER_ID is logged and the request sent again, for ever or
 // until the deadline.
-func (m *machine) rejected(n *Node, before Node) bool {
+func (x *Ctx) rejected(n *Node, before Node) bool {
 	switch {
-	case m.rules.MismatchWipes:
+	case x.Rules.MismatchWipes:
 		stage := n.Endpoints
 		for d := range MaxDirs {
 			n.Meta[d], n.Disk[d] = Meta{}, Meta{}
 		}
 		n.discard()
-		m.exit(n)
+		x.exit(n)
 		n.Endpoints = stage
-	case m.rules.MismatchEnds:
-		m.exit(n)
+	case x.Rules.MismatchEnds:
+		x.exit(n)
 	default:
 		*n = before
 		n.Rejected = 1
@@ -224,20 +231,24 @@ func (m *machine) rejected(n *Node, before Node) bool {
 	return *n != before
 }
 
-// peerError is the same from a peer that is misconfigured, to a voter that is not.
-func (m *machine) peerError(n *Node) bool {
-	if n.Stage != Known || n.Voter == 0 && n.Role != StaticVoter && n.Role != DynamicVoter {
+// PeerError is the same from a peer that is misconfigured, to a voter that is not.
+func (x *Ctx) PeerError(n *Node) bool {
+	if !x.Require(PeerError, IsKnown, n.Stage == Known) ||
+		!x.Require(PeerError, IsVoter, n.votes()) {
 		return false
 	}
-	return m.rejected(n, *n)
+	return x.rejected(n, *n)
 }
 
-// register tells the leader that the node is there.
-func (m *machine) register(n *Node, own ID) bool {
-	if n.Stage != Unknown && n.Stage != Known || n.Leader == 0 || n.In == 1 || !m.rules.MayRegister(n) {
+// Register tells the leader that the node is there.
+func (x *Ctx) Register(n *Node, own ID) bool {
+	if !x.Require(Register, IsReady, n.Stage == Unknown || n.Stage == Known) ||
+		!x.Require(Register, HasLeader, n.Leader != 0) ||
+		!x.Require(Register, NotRegistered, n.In == 0) ||
+		!x.Require(Register, IsKnown, x.Rules.MayRegister(n)) {
 		return false
 	}
-	if !m.rules.AcceptsRegistration(own, n.Mem) {
+	if !x.Require(Register, SameCluster, x.Rules.AcceptsRegistration(own, n.Mem)) {
 		return false
 	}
 	n.Registered |= 1 << (n.Leader - 1)
@@ -245,49 +256,66 @@ func (m *machine) register(n *Node, own ID) bool {
 	return true
 }
 
-// autoJoin makes an observer controller ask to become a voter.
-func (m *machine) autoJoin(n *Node, own ID) bool {
-	if n.Role != Observer || n.Stage != Unknown && n.Stage != Known || n.Leader == 0 || n.Voter == 1 || !m.rules.MayJoin(n) || !m.rules.Accepts(own, n.Mem, false) {
+// AutoJoin makes an observer controller ask to become a voter.
+func (x *Ctx) AutoJoin(n *Node, own ID) bool {
+	if !x.Require(AutoJoin, IsObserver, n.Role == Observer) ||
+		!x.Require(AutoJoin, IsReady, n.Stage == Unknown || n.Stage == Known) ||
+		!x.Require(AutoJoin, HasLeader, n.Leader != 0) ||
+		!x.Require(AutoJoin, NotVoter, n.Voter == 0) ||
+		!x.Require(AutoJoin, IsKnown, x.Rules.MayJoin(n)) ||
+		!x.Require(AutoJoin, SameCluster, x.Rules.Accepts(own, n.Mem, false)) {
 		return false
 	}
 	n.Voter = 1
 	return true
 }
 
-// addVoter is an operator who adds it, whatever it knows.
-func (m *machine) addVoter(n *Node) bool {
-	if n.Role != Observer || n.Stage != Unknown && n.Stage != Known || n.Leader == 0 || n.Log[0] == 0 || n.Voter == 1 {
+// AddVoter is an operator who adds it, whatever it knows.
+func (x *Ctx) AddVoter(n *Node) bool {
+	if !x.Require(AddVoter, IsObserver, n.Role == Observer) ||
+		!x.Require(AddVoter, IsReady, n.Stage == Unknown || n.Stage == Known) ||
+		!x.Require(AddVoter, HasLeader, n.Leader != 0) ||
+		!x.Require(AddVoter, HasRecords, n.Log[0] != 0) ||
+		!x.Require(AddVoter, NotVoter, n.Voter == 0) {
 		return false
 	}
 	n.Voter = 1
 	return true
 }
 
-// stand: a voter asks for votes, and may come to lead.
-func (m *machine) stand(n *Node) bool {
-	if n.Stage != Unknown && n.Stage != Known || n.Stands == 1 || !m.rules.MayStand(n) {
+// votes says whether it is a voter: by its configuration, its zero checkpoint, or since.
+func (n *Node) votes() bool { return n.Voter == 1 || n.Role == StaticVoter || n.Role == DynamicVoter }
+
+// Stand: a voter asks for votes, and may come to lead.
+func (x *Ctx) Stand(n *Node) bool {
+	if !x.Require(Stand, IsReady, n.Stage == Unknown || n.Stage == Known) ||
+		!x.Require(Stand, NotStanding, n.Stands == 0) ||
+		!x.Require(Stand, IsKnown, x.Rules.MayStand(n)) {
 		return false
 	}
-	if n.Voter == 0 && n.Role != StaticVoter && n.Role != DynamicVoter {
+	if !x.Require(Stand, IsVoter, n.votes()) {
 		return false
 	}
 	n.Stands = 1
 	return true
 }
 
-// timeout: a node that does not know its id, or that nobody has let in, gives up.
-func (m *machine) timeout(n *Node) bool {
-	if !m.rules.HasDeadline || n.Stage != Unknown && (n.Stage != Known || n.In != 0 || n.Role > Observer) {
+// Timeout: a node that does not know its id, or that nobody has let in, gives up.
+func (x *Ctx) Timeout(n *Node) bool {
+	if !x.Require(Timeout, HasDeadline, x.Rules.HasDeadline) ||
+		!x.Require(Timeout, IsWaiting, n.Stage == Unknown || n.Stage == Known && n.In == 0 && n.Role <= Observer) {
 		return false
 	}
-	m.exit(n)
+	x.exit(n)
 	return true
 }
 
-// secondProcess is another process on the same directories, which found one of them
+// SecondProcess is another process on the same directories, which found one of them
 // empty.
-func (m *machine) secondProcess(n *Node, d int) bool {
-	if m.rules.Locks || !n.running() || n.Meta[d].Form != V2 || n.Draws > 2 {
+func (x *Ctx) SecondProcess(n *Node, d int) bool {
+	if n.Draws > 2 || n.Meta[d].Form != V2 ||
+		!x.Require(SecondProcess, IsRunning, n.running()) ||
+		!x.Require(SecondProcess, NotLocked, !x.Rules.Locks) {
 		return false
 	}
 	n.Draws++
@@ -296,15 +324,15 @@ func (m *machine) secondProcess(n *Node, d int) bool {
 }
 
 // exit ends the process.
-func (m *machine) exit(n *Node) {
+func (x *Ctx) exit(n *Node) {
 	n.Stage = Exited
 	n.Mem, n.Target, n.Conn, n.Leader, n.HighWatermark = NoID, NoID, NoID, 0, 0
 	n.Offline, n.Stands, n.Rejected, n.In = 0, 0, 0, 0
 }
 
-// crash is a loss of power: what was not flushed of a directory's names may be lost.
-func (m *machine) crash(n *Node, keep int) bool {
-	if n.Stage == Down {
+// Crash is a loss of power: what was not flushed of a directory's names may be lost.
+func (x *Ctx) Crash(n *Node, keep int) bool {
+	if !x.Require(Crash, NotDown, n.Stage != Down) {
 		return false
 	}
 	for d := range MaxDirs {
@@ -317,15 +345,16 @@ func (m *machine) crash(n *Node, keep int) bool {
 		n.Disk[d] = n.Meta[d]
 		n.Ever |= everBit(n.Meta[d].ID)
 	}
-	m.exit(n)
+	x.exit(n)
 	n.Stage = Down
 	return true
 }
 
-// loseDir is a disk that is replaced while the node is down; the metadata directory has
+// LoseDirectory is a disk that is replaced while the node is down; the metadata directory has
 // the log as well.
-func (m *machine) loseDir(n *Node, d int) bool {
-	if n.running() || n.Meta[d].Form == Missing {
+func (x *Ctx) LoseDirectory(n *Node, d int) bool {
+	if !x.Require(LoseDirectory, IsDown, !n.running()) ||
+		!x.Require(LoseDirectory, HasFile, n.Meta[d].Form != Missing) {
 		return false
 	}
 	n.Meta[d], n.Disk[d] = Meta{}, Meta{}
@@ -341,22 +370,22 @@ func (m *machine) loseDir(n *Node, d int) bool {
 	return true
 }
 
-// loseAll is all disks.
-func (m *machine) loseAll(n *Node) bool {
-	if n.running() {
+// LoseDisks is all disks.
+func (x *Ctx) LoseDisks(n *Node) bool {
+	if !x.Require(LoseDisks, IsDown, !n.running()) {
 		return false
 	}
-	lost := m.loseDir(n, 0)
-	if m.loseDir(n, 1) || lost {
+	lost := x.LoseDirectory(n, 0)
+	if x.LoseDirectory(n, 1) || lost {
 		n.Lost = 1
 		return true
 	}
 	return false
 }
 
-// format is an operator who formats what is there again, with an id.
-func (m *machine) format(n *Node, id ID) bool {
-	if n.running() {
+// Format is an operator who formats what is there again, with an id.
+func (x *Ctx) Format(n *Node, id ID) bool {
+	if !x.Require(Format, IsDown, !n.running()) {
 		return false
 	}
 	for d := range MaxDirs {

@@ -265,7 +265,7 @@ func (m *machine) judge(a Action, arg, p int, s, t *State) (bad, reached checker
 		see(DirectoryWentOffline, arg == 1 && now.Stage == Writing && now.Target != NoID)
 		see(WriteFailed, arg == 0 && now.Stage == Exited)
 	case Fetch:
-		asked, own := m.rules.RequestID(now), s.own(arg)
+		asked, own := m.Rules.RequestID(now), s.own(arg)
 		served := now.Stage == old.Stage && (now.Log != old.Log || now.HighWatermark != old.HighWatermark || now.Leader != old.Leader)
 		if served && asked != NoID && own != NoID && asked != own {
 			bad |= Reject

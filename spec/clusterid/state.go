@@ -19,9 +19,10 @@ const (
 	Drawn1
 	Drawn2
 	Drawn3
+	Drawn4
 )
 
-var idNames = [...]string{"-", "A", "B", "G1", "G2", "G3"}
+var idNames = [...]string{"-", "A", "B", "G1", "G2", "G3", "G4"}
 
 func (i ID) String() string { return idNames[i] }
 

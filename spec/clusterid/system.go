@@ -67,16 +67,17 @@ const (
 var boundNames = []string{"epochs", "log length", "crashes", "changes of endpoints", "lost disks", "failed writes", "upgrades", "snapshots"}
 
 type machine struct {
+	Ctx
 	model *Model
-	rules *Rules
 	info  *checker.Info
 }
 
 var _ concern.Spec[State] = (*machine)(nil)
 
-func newMachine(m *Model, r *Rules) *machine {
+// newMachine is a model under rules, without a guard.
+func newMachine(m *Model, r *Rules, d concern.Drop) *machine {
 	r.StaticMayDiscover = r.StaticMayDiscover || m.R2
-	x := &machine{model: m, rules: r}
+	x := &machine{Ctx: Ctx{Rules: r, Drop: d}, model: m}
 	x.info = &checker.Info{
 		Name: m.Name, Actions: actionNames, Properties: Properties, Bounds: boundNames,
 		Constants:  []checker.Constant{{Name: "model", Value: m.constants()}},
@@ -198,55 +199,55 @@ func (m *machine) Next(s *State, yield func(concern.Step[State]), bounded func(c
 		lead := s.leads(i)
 		for _, to := range m.model.Endpoints {
 			if now := s.N[i].Endpoints; to == now || now == 0 {
-				by(i, Start, int(to), m.start(n, to))
+				by(i, Start, int(to), m.Start(n, to))
 			} else {
-				budget(i, Start, int(to), &t.Moves, m.model.Moves, boundMoves, m.start(n, to))
+				budget(i, Start, int(to), &t.Moves, m.model.Moves, boundMoves, m.Start(n, to))
 			}
 		}
 		for d := range MaxDirs {
-			by(i, WriteMeta, d, m.writeMeta(n, d))
-			by(i, FlushMeta, d, m.flushMeta(n, d))
-			budget(i, FailMeta, d, &t.Failures, m.model.Failures, boundFailures, m.failMeta(n, d))
-			by(i, SecondProcess, d, m.secondProcess(n, d))
-			budget(i, LoseDirectory, d, &t.Losses, m.model.Losses, boundLosses, m.loseDir(n, d))
+			by(i, WriteMeta, d, m.WriteMeta(n, d))
+			by(i, FlushMeta, d, m.FlushMeta(n, d))
+			budget(i, FailMeta, d, &t.Failures, m.model.Failures, boundFailures, m.FailMeta(n, d))
+			by(i, SecondProcess, d, m.SecondProcess(n, d))
+			budget(i, LoseDirectory, d, &t.Losses, m.model.Losses, boundLosses, m.LoseDirectory(n, d))
 		}
-		by(i, SetMemory, 0, m.setMemory(n))
+		by(i, SetMemory, 0, m.SetMemory(n))
 		if lead < 0 {
 			for k := range m.model.clusters() {
 				if s.K[k].Leader != Nobody {
-					by(i, Fetch, k, m.fetch(n, &s.K[k], k, s.own(k)))
+					by(i, Fetch, k, m.Fetch(n, &s.K[k], k, s.own(k)))
 				}
 			}
 			id := NoID
 			if n.Leader != 0 {
 				id = s.own(int(n.Leader) - 1)
 			}
-			by(i, Adopt, 0, n.Leader != 0 && m.adopt(n, &s.N[i].Log, n.HighWatermark, id))
-			by(i, Register, 0, n.Leader != 0 && m.register(n, id))
+			by(i, Adopt, 0, n.Leader != 0 && m.Adopt(n, &s.N[i].Log, n.HighWatermark, id))
+			by(i, Register, 0, n.Leader != 0 && m.Register(n, id))
 			if m.model.Voters {
-				by(i, AutoJoin, 0, n.Leader != 0 && m.autoJoin(n, id))
-				by(i, AddVoter, 0, m.addVoter(n))
+				by(i, AutoJoin, 0, n.Leader != 0 && m.AutoJoin(n, id))
+				by(i, AddVoter, 0, m.AddVoter(n))
 			}
 		} else {
-			by(i, Adopt, 0, m.adopt(n, &s.K[lead].Log, s.K[lead].HighWatermark, NoID))
+			by(i, Adopt, 0, m.Adopt(n, &s.K[lead].Log, s.K[lead].HighWatermark, NoID))
 		}
 		if m.model.Voters {
-			by(i, Stand, 0, m.stand(n))
-			by(i, PeerError, 0, m.peerError(n))
+			by(i, Stand, 0, m.Stand(n))
+			by(i, PeerError, 0, m.PeerError(n))
 		}
 		if m.model.Timeouts && lead < 0 {
-			by(i, Timeout, 0, m.timeout(n))
+			by(i, Timeout, 0, m.Timeout(n))
 		}
 		for keep := range 1 << MaxDirs {
 			if lead >= 0 {
 				m.unlead(&t, i, lead)
 			}
-			budget(i, Crash, keep, &t.Crashes, m.model.Crashes, boundCrashes, m.crash(n, keep))
+			budget(i, Crash, keep, &t.Crashes, m.model.Crashes, boundCrashes, m.Crash(n, keep))
 		}
-		budget(i, LoseDisks, 0, &t.Losses, m.model.Losses, boundLosses, m.loseAll(n))
+		budget(i, LoseDisks, 0, &t.Losses, m.model.Losses, boundLosses, m.LoseDisks(n))
 		if m.model.Formats {
 			for _, id := range []ID{OfA, OfB} {
-				by(i, Format, int(id), s.N[i].Draws < 4 && m.format(n, id))
+				by(i, Format, int(id), s.N[i].Draws < 4 && m.Format(n, id))
 			}
 		}
 		if m.model.R2 && lead < 0 {
@@ -272,7 +273,7 @@ func (m *machine) cluster(s, t *State, k int, by func(int, Action, int, bool), b
 		bounded(boundLog)
 	}
 	ok := m.appendNext(c, k, s.own(k))
-	if l := c.Leader; ok && m.rules.DrawsEarly && l != External && c.Log[c.Log.end()-1].ID() != NoID && t.N[l-1].Mem == NoID {
+	if l := c.Leader; ok && m.Rules.DrawsEarly && l != External && c.Log[c.Log.end()-1].ID() != NoID && t.N[l-1].Mem == NoID {
 		if n := &t.N[l-1]; n.Stage == Unknown {
 			n.Stage, n.Target = Writing, c.Log[c.Log.end()-1].ID()
 		}

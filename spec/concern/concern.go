@@ -43,10 +43,25 @@ type Concern struct {
 	Mutants []string
 	// Properties are those of every model.
 	Properties []checker.Property
-	// New is a Spec[S] of the concern's own S: of a model, with a mutation unless that
-	// is empty.
-	New func(model, mutation string) (any, error)
+	// Guards are all guards, as Action.Guard.
+	Guards []string
+	// New is a Spec[S] of the concern's own S: of a model under a variant.
+	New func(model string, v Variant) (any, error)
+	// Constants are those that Variant.Set may set of a model: name, value, range.
+	Constants func(model string) [][3]string
+	// Changed is a model with constants set.
+	Changed func(model string, set []Setting) (*Model, error)
 }
+
+// Variant is what a run changes: nothing, one rule, one guard, or constants.
+type Variant struct {
+	// Mutation is the id of one, Guard a guard that is taken away, as Action.Guard.
+	Mutation, Guard string
+	Set             []Setting
+}
+
+// Setting is a constant and the value that it is to have.
+type Setting struct{ Name, Value string }
 
 // Model is a box that is explored to the end.
 type Model struct {
