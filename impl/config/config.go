@@ -28,7 +28,9 @@ type Config struct {
 	File string
 	// NodeID is node.id.
 	NodeID int32
-	// Voters is controller.quorum.voters.
+	// Controller and Broker are what process.roles has, one or both.
+	Controller, Broker bool
+	// Voters is controller.quorum.voters. Empty: the voter set is a dynamic one (KIP-853).
 	Voters []Voter
 	// Bootstrap is controller.quorum.bootstrap.servers, host:port each.
 	Bootstrap []string
@@ -48,12 +50,17 @@ type Config struct {
 	// SuperUsers is super.users: principals such as "User:CN=controller-2". Nil: it is not
 	// given.
 	SuperUsers []string
+	// UnstableFeatures is unstable.feature.versions.enable: levels of features may be used
+	// that are not for production yet.
+	UnstableFeatures bool
 	// MaxConnections is max.connections: how many are accepted, but for those of voters.
 	MaxConnections int
 
 	// Warnings are about what is allowed and probably not meant, a line each.
 	Warnings []string
 	set      map[string]int // line of each key in the file
+
+	quorumListener Listener // of a broker
 }
 
 // Voter is a member of the static voter set.
@@ -104,6 +111,10 @@ type Quorate struct {
 	MetricsListener string
 	// TraceFile is where events are recorded (quorate.trace.file). Empty: nowhere.
 	TraceFile string
+	// UnformattedVoters: voters of a static quorum may start without format, and the first
+	// leader draws the cluster id. It is the second revision of KIP-1262
+	// (quorate.unformatted.voters), and not safe where disks are lost.
+	UnformattedVoters bool
 	// ClientListener is host:port of the provisional client protocol
 	// (quorate.client.listener). Empty: none.
 	ClientListener string
@@ -112,8 +123,19 @@ type Quorate struct {
 // IsSet says whether the file has a key.
 func (c *Config) IsSet(key string) bool { return c.set[key] > 0 }
 
-// ControllerListener is the listener of the quorum.
-func (c *Config) ControllerListener() Listener { return named(c.Listeners, c.ControllerListeners[0]) }
+// ControllerListener is the listener of the quorum. A broker has none of its own: the
+// address is empty, and name and protocol are those of the quorum.
+func (c *Config) ControllerListener() Listener {
+	if !c.Controller {
+		return c.quorumListener
+	}
+	return named(c.Listeners, c.ControllerListeners[0])
+}
+
+// IsVoter says whether this node is in the static voter set.
+func (c *Config) IsVoter() bool {
+	return slices.ContainsFunc(c.Voters, func(v Voter) bool { return v.ID == c.NodeID })
+}
 
 // Error is one thing that is wrong with a file.
 type Error struct {
@@ -182,7 +204,8 @@ func Parse(name string, content []byte) (*Config, error) {
 
 func (r *reader) node(c *Config) {
 	c.NodeID = int32(r.integer("node.id", required, 0, math.MaxInt32))
-	r.roles()
+	r.roles(c)
+	c.UnstableFeatures = r.boolean("unstable.feature.versions.enable")
 	c.LogDirs = r.list("log.dirs")
 	if dir := r.text("log.dir", ""); len(c.LogDirs) == 0 && dir != "" {
 		c.LogDirs = splitList(dir)
@@ -204,20 +227,22 @@ func (r *reader) node(c *Config) {
 	}
 }
 
-// roles: this node is a controller and nothing else.
-func (r *reader) roles() {
+// roles: there is no node without one.
+func (r *reader) roles(c *Config) {
 	roles := r.list("process.roles")
 	if len(roles) == 0 {
 		r.missing("process.roles", `is required: want "controller" (there is no ZooKeeper mode)`)
 	}
 	for i, role := range roles {
 		switch {
-		case role == "broker":
-			r.refuse("process.roles", `kraftd is a controller and no broker: want "controller"`)
-		case role != "controller":
-			r.refuse("process.roles", `%q is not a role: want "controller"`, role)
 		case slices.Contains(roles[:i], role):
-			r.refuse("process.roles", "controller is given twice")
+			r.refuse("process.roles", "%s is given twice", role)
+		case role == "broker":
+			c.Broker = true
+		case role == "controller":
+			c.Controller = true
+		default:
+			r.refuse("process.roles", `%q is not a role: want controller or broker`, role)
 		}
 	}
 }
@@ -250,6 +275,7 @@ func (r *reader) log(c *Config) {
 
 func (r *reader) quorate(c *Config) {
 	c.Quorate.TraceFile = r.text("quorate.trace.file", "")
+	c.Quorate.UnformattedVoters = r.boolean("quorate.unformatted.voters")
 	for _, l := range []struct {
 		key string
 		to  *string

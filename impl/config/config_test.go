@@ -84,13 +84,15 @@ super.users=User:CN=n1,O=x;User:CN=n2
 quorate.metrics.listener=127.0.0.1:9990
 quorate.trace.file=/t
 quorate.client.listener=127.0.0.1:9991
+quorate.unformatted.voters=True
+unstable.feature.versions.enable=true
 `))
 	require.NoError(t, err)
 	assert.Empty(t, c.Warnings)
 	c.set = nil
 	ms := time.Millisecond
 	assert.Equal(t, &Config{
-		File: "f", NodeID: 2,
+		File: "f", NodeID: 2, Controller: true, UnstableFeatures: true,
 		Voters: []Voter{{1, "n1.example:19091"}, {2, "n2.example:19091"}}, Bootstrap: []string{"n1.example:19091"},
 		ControllerListeners: []string{"SECURE", "PLAIN"},
 		Listeners:           []Listener{{"SECURE", TLS, ":9091"}, {"PLAIN", Plaintext, "[::1]:0"}},
@@ -100,24 +102,28 @@ quorate.client.listener=127.0.0.1:9991
 		Log:        Log{8 << 20, 155 * ms, -1, -1, 156, 0},
 		SSL:        SSL{Keystore: "/tls/node.pem", Truststore: "/tls/ca.pem", ClientAuth: "required", AnyHost: true},
 		SuperUsers: []string{"User:CN=n1,O=x", "User:CN=n2"}, MaxConnections: 77,
-		Quorate: Quorate{"127.0.0.1:9990", "/t", "127.0.0.1:9991"},
+		Quorate: Quorate{MetricsListener: "127.0.0.1:9990", TraceFile: "/t", UnformattedVoters: true, ClientListener: "127.0.0.1:9991"},
 	}, c)
 }
 
 // Each line is put in place of what minimal says of its key.
 func TestRefused(t *testing.T) {
 	for line, want := range map[string]string{
-		"node.id=":                                    "f: node.id: is required",
-		"node.id=-1":                                  "f:1: node.id=-1: want a number from 0 to 2147483647",
-		"node.id=1x":                                  "f:1: node.id=1x: want a number from 0 to 2147483647",
-		"node.id=2147483648":                          "f:1: node.id=2147483648: want a number from 0 to 2147483647",
-		"node.id=4":                                   "f:5: controller.quorum.voters=1@127.0.0.1:9091,2@127.0.0.1:9092,3@127.0.0.1:9093: node.id 4 is not one of the voters, as a controller must be",
-		"process.roles=":                              `f: process.roles: is required: want "controller" (there is no ZooKeeper mode)`,
-		"process.roles=broker,controller":             `f:2: process.roles=broker,controller: kraftd is a controller and no broker: want "controller"`,
-		"process.roles=leader":                        `f:2: process.roles=leader: "leader" is not a role: want "controller"`,
-		"process.roles=controller,controller":         "f:2: process.roles=controller,controller: controller is given twice",
-		"controller.listener.names=":                  "f: controller.listener.names: is required, and must name one of listeners",
-		"controller.listener.names=OTHER,CONTROLLER":  "f:3: controller.listener.names=OTHER,CONTROLLER: OTHER, the listener of the quorum, is not one of listeners",
+		"node.id=":                        "f: node.id: is required",
+		"node.id=-1":                      "f:1: node.id=-1: want a number from 0 to 2147483647",
+		"node.id=1x":                      "f:1: node.id=1x: want a number from 0 to 2147483647",
+		"node.id=2147483648":              "f:1: node.id=2147483648: want a number from 0 to 2147483647",
+		"node.id=4":                       "f:5: controller.quorum.voters=1@127.0.0.1:9091,2@127.0.0.1:9092,3@127.0.0.1:9093: node.id 4 is not one of the voters, as a controller must be",
+		"process.roles=":                  `f: process.roles: is required: want "controller" (there is no ZooKeeper mode)`,
+		"process.roles=broker,broker":     "f:2: process.roles=broker,broker: broker is given twice",
+		"process.roles=broker\nnode.id=4": "f:4: listeners=CONTROLLER://127.0.0.1:9091: CONTROLLER is in controller.listener.names, and a broker has none of those",
+		"process.roles=broker\nlisteners=B://a:1":                                           "f:5: controller.quorum.voters=1@127.0.0.1:9091,2@127.0.0.1:9092,3@127.0.0.1:9093: node.id 1 is one of the voters, as no broker may be",
+		"process.roles=broker\nnode.id=4\nlisteners=\nlistener.security.protocol.map=B:SSL": "f:3: controller.listener.names=CONTROLLER: CONTROLLER is not in listener.security.protocol.map",
+		"unstable.feature.versions.enable=yes":                                              "f:7: unstable.feature.versions.enable=yes: want true or false",
+		"process.roles=leader":                                                              `f:2: process.roles=leader: "leader" is not a role: want controller or broker`,
+		"process.roles=controller,controller":                                               "f:2: process.roles=controller,controller: controller is given twice",
+		"controller.listener.names=":                                                        "f: controller.listener.names: is required, and must name one of listeners",
+		"controller.listener.names=OTHER,CONTROLLER":                                        "f:3: controller.listener.names=OTHER,CONTROLLER: OTHER, the listener of the quorum, is not one of listeners",
 		"listeners=":                                  "f: listeners: is required: want CONTROLLER://host:port",
 		"listeners=CONTROLLER":                        `f:4: listeners=CONTROLLER: "CONTROLLER" is not NAME://host:port`,
 		"listeners=CONTROLLER://127.0.0.1":            `f:4: listeners=CONTROLLER://127.0.0.1: "CONTROLLER://127.0.0.1" is not NAME://host:port`,
@@ -134,12 +140,11 @@ func TestRefused(t *testing.T) {
 		"advertised.listeners=CONTROLLER://:1":                                               `f:7: advertised.listeners=CONTROLLER://:1: "CONTROLLER://:1" is not NAME://host:port`,
 		"advertised.listeners=B://a:1":                                                       "f:7: advertised.listeners=B://a:1: B is not in controller.listener.names, and a controller has no others",
 		"advertised.listeners=B://a:1\ncontroller.listener.names=CONTROLLER,B":               "f:7: advertised.listeners=B://a:1: B is not one of listeners",
-		"controller.quorum.voters=":                                                          "f: controller.quorum.voters: is required: want id@host:port, separated by commas",
+		"controller.quorum.voters=":                                                          "f: controller.quorum.voters: is required: want id@host:port, separated by commas; or controller.quorum.bootstrap.servers, for a dynamic voter set",
 		"controller.quorum.voters=1":                                                         `f:5: controller.quorum.voters=1: "1" is not id@host:port`,
 		"controller.quorum.voters=1@a:0":                                                     `f:5: controller.quorum.voters=1@a:0: "1@a:0" is not id@host:port`,
 		"controller.quorum.voters=-1@a:1":                                                    `f:5: controller.quorum.voters=-1@a:1: "-1@a:1" is not id@host:port`,
 		"controller.quorum.voters=1@a:1,1@b:1":                                               "f:5: controller.quorum.voters=1@a:1,1@b:1: voter 1 is given twice",
-		"controller.quorum.voters=\ncontroller.quorum.bootstrap.servers=a:1":                 "f:7: controller.quorum.bootstrap.servers=a:1: a quorum without controller.quorum.voters needs a dynamic voter set (kraft.version 1), which is not supported yet",
 		"controller.quorum.bootstrap.servers=a":                                              `f:7: controller.quorum.bootstrap.servers=a: "a" is not host:port`,
 		"log.dirs=":                                                                          "f: log.dirs: is required: a default below /tmp would not outlive the machine's next start",
 		"log.dirs=/a,/b,/a/":                                                                 "f:6: log.dirs=/a,/b,/a/: /a/ is given twice",
@@ -169,6 +174,24 @@ func TestRefused(t *testing.T) {
 		_, err := Parse("f", []byte(with(line)))
 		assert.EqualError(t, err, want, "%s", line)
 	}
+}
+
+// What a broker has, and a node of a dynamic voter set, which only format uses so far.
+func TestOtherNodes(t *testing.T) {
+	c, err := Parse("f", []byte(with("process.roles=broker\nnode.id=4\nlisteners=PLAINTEXT://127.0.0.1:9092")))
+	require.NoError(t, err)
+	assert.True(t, c.Broker && !c.Controller && !c.IsVoter())
+	assert.Equal(t, []Listener{{"PLAINTEXT", Plaintext, "127.0.0.1:9092"}}, c.Listeners)
+	assert.Equal(t, Listener{"CONTROLLER", Plaintext, ""}, c.ControllerListener())
+	c, err = Parse("f", []byte(with("process.roles=broker,controller\nlisteners=B://127.0.0.1:9092,CONTROLLER://127.0.0.1:9091")))
+	require.NoError(t, err)
+	assert.True(t, c.Broker && c.Controller && c.IsVoter())
+	assert.Equal(t, Listener{"CONTROLLER", Plaintext, "127.0.0.1:9091"}, c.ControllerListener())
+	c, err = Parse("f", []byte(with("controller.quorum.voters=\ncontroller.quorum.bootstrap.servers=a:1")))
+	require.NoError(t, err)
+	assert.Empty(t, c.Voters)
+	assert.Equal(t, []string{"a:1"}, c.Bootstrap)
+	assert.False(t, c.IsVoter())
 }
 
 // with is minimal with other lines, each in place of that of the same key or after all.

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// network reads listeners and voters, with the rules of Kafka's KafkaConfig for a node
-// that is only a controller.
+// network reads listeners and voters, with the rules of Kafka's KafkaConfig for the roles
+// of the node.
 func (r *reader) network(c *Config) {
 	protocols := r.protocols()
 	for _, name := range r.list("controller.listener.names") {
@@ -20,15 +20,24 @@ func (r *reader) network(c *Config) {
 		r.missing("controller.listener.names", "is required, and must name one of listeners")
 		return
 	}
-	c.Listeners = r.listeners("listeners", protocols, c.ControllerListeners)
-	if len(c.Listeners) == 0 {
+	if r.failed("process.roles") {
+		return // which listeners there are is a matter of roles
+	}
+	c.Listeners = r.listeners("listeners", protocols, c)
+	first := c.ControllerListeners[0]
+	switch {
+	case !c.Controller:
+		protocol, known := r.protocol(protocols, first)
+		if !known {
+			r.refuse("controller.listener.names", "%s is not in listener.security.protocol.map", first)
+		}
+		c.quorumListener = Listener{Name: first, Protocol: protocol}
+	case len(c.Listeners) == 0:
 		if !r.failed("listeners") {
-			r.missing("listeners", fmt.Sprintf("is required: want %s://host:port", c.ControllerListeners[0]))
+			r.missing("listeners", fmt.Sprintf("is required: want %s://host:port", first))
 		}
 		return
-	}
-	first := c.ControllerListeners[0]
-	if named(c.Listeners, first).Name == "" {
+	case named(c.Listeners, first).Name == "":
 		r.refuse("controller.listener.names", "%s, the listener of the quorum, is not one of listeners", first)
 		return
 	}
@@ -65,22 +74,31 @@ func (r *reader) protocols() map[string]Protocol {
 	return all
 }
 
-func (r *reader) listeners(key string, protocols map[string]Protocol, controllers []string) (all []Listener) {
-	mapped := r.values["listener.security.protocol.map"].Value != ""
+// protocol is that of a listener. known is false if the map is given, and does not have it.
+func (r *reader) protocol(protocols map[string]Protocol, name string) (_ Protocol, known bool) {
+	protocol, known := protocols[name]
+	if mapped := r.values["listener.security.protocol.map"].Value != ""; !known && !mapped {
+		protocol, known = Plaintext, !strings.HasPrefix(name, "SASL_")
+	}
+	return protocol, known
+}
+
+func (r *reader) listeners(key string, protocols map[string]Protocol, c *Config) (all []Listener) {
 	for _, item := range r.list(key) {
 		name, addr, ok := strings.Cut(item, "://")
 		name = strings.ToUpper(name)
 		host, port, err := splitAddr(addr, key == "listeners")
-		protocol, known := protocols[name]
-		if !known && !mapped {
-			protocol, known = Plaintext, !strings.HasPrefix(name, "SASL_")
-		}
+		protocol, known := r.protocol(protocols, name)
+		ofController := slices.Contains(c.ControllerListeners, name)
 		switch {
 		case !ok || name == "" || err != nil:
 			r.refuse(key, "%q is not NAME://host:port", item)
 			continue
-		case !slices.Contains(controllers, name):
+		case !ofController && !c.Broker:
 			r.refuse(key, "%s is not in controller.listener.names, and a controller has no others", name)
+			continue
+		case ofController && !c.Controller:
+			r.refuse(key, "%s is in controller.listener.names, and a broker has none of those", name)
 			continue
 		case !known:
 			r.refuse(key, "%s is not in listener.security.protocol.map", name)
@@ -101,7 +119,7 @@ func (r *reader) listeners(key string, protocols map[string]Protocol, controller
 
 func (r *reader) advertised(c *Config, protocols map[string]Protocol) {
 	const key = "advertised.listeners"
-	c.Advertised = r.listeners(key, protocols, c.ControllerListeners)
+	c.Advertised = r.listeners(key, protocols, c)
 	for _, l := range c.Advertised {
 		host, _, _ := splitAddr(l.Addr, false)
 		switch {
@@ -144,11 +162,12 @@ func (r *reader) voters(c *Config) {
 	switch {
 	case r.failed(key) || r.failed(bootstrap):
 	case len(c.Voters) == 0 && len(c.Bootstrap) == 0:
-		r.missing(key, "is required: want id@host:port, separated by commas")
-	case len(c.Voters) == 0:
-		r.refuse(bootstrap, "a quorum without %s needs a dynamic voter set (kraft.version 1), which is not supported yet", key)
-	case !self && !r.failed("node.id"):
+		r.missing(key, "is required: want id@host:port, separated by commas; or "+bootstrap+", for a dynamic voter set")
+	case len(c.Voters) == 0 || r.failed("node.id"):
+	case c.Controller && !self:
 		r.refuse(key, "node.id %d is not one of the voters, as a controller must be", c.NodeID)
+	case !c.Controller && self:
+		r.refuse(key, "node.id %d is one of the voters, as no broker may be", c.NodeID)
 	}
 }
 

@@ -96,3 +96,15 @@ func (r *reader) millis(key string, otherwise, least, most int64) time.Duration 
 	}
 	return time.Duration(n) * time.Millisecond
 }
+
+// boolean is true or false, as Kafka reads it: in any case; false if it is not given.
+func (r *reader) boolean(key string) bool {
+	switch v := r.text(key, "false"); strings.ToLower(v) {
+	case "true":
+		return true
+	case "false":
+	default:
+		r.refuse(key, "want true or false")
+	}
+	return false
+}

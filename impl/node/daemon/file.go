@@ -30,6 +30,12 @@ func (o *options) load(name string) error {
 	if o.metrics == "" {
 		o.metrics = c.Quorate.MetricsListener
 	}
+	switch {
+	case c.Broker:
+		return fmt.Errorf("%s: process.roles: kraftd is a controller and no broker; kraftd format can prepare the directories of one", name)
+	case len(c.Voters) == 0:
+		return fmt.Errorf("%s: a quorum without controller.quorum.voters needs a dynamic voter set (kraft.version 1), which is not supported yet", name)
+	}
 	listener := c.ControllerListener()
 	if len(c.Listeners) > 1 {
 		return fmt.Errorf("%s: listeners: more than one is not supported yet", name)
