@@ -90,7 +90,7 @@ const maxTogether = 500
 // batch follows the other. Should another have led in between, nothing is committed.
 func (c *Controller) commit(group []*change) {
 	ctx := context.Background()
-	epoch, quorum := c.epoch.Load(), c.quorum.Load()
+	epoch, quorum := c.activeEpoch(), c.quorum.Load()
 	w := writing{state: &c.state, changed: map[resource]map[string]*string{}}
 	last := node.ErrNotLeader
 	if epoch > 0 && quorum != nil {
@@ -100,7 +100,7 @@ func (c *Controller) commit(group []*change) {
 			}
 		}
 		if last = nil; len(w.records) > 0 {
-			_, last = (*quorum).ProposeIn(ctx, epoch, c.versionFirst(w.records))
+			_, last = (*quorum).ProposeIn(ctx, epoch, w.records)
 		} else {
 			// Nothing to write is an answer of the state, which may be old news.
 			_, last = (*quorum).Read(ctx)

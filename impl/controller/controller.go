@@ -3,10 +3,12 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/metadata"
 	"github.com/quorate/quorate/impl/node"
 	"github.com/quorate/quorate/impl/wire"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -17,6 +19,7 @@ const (
 	metadataAPI       wire.API = 3
 	describeConfigs   wire.API = 32
 	incrementalConfig wire.API = 44
+	updatesFeatures   wire.API = 57
 	registration      wire.API = 70
 )
 
@@ -31,6 +34,8 @@ const (
 	notController           = 41
 	invalidRequest          = 42
 	throttlingQuotaExceeded = 89
+	invalidUpdateVersion    = 95
+	featureUpdateFailed     = 96
 )
 
 // Quorum is what a controller asks of its node.
@@ -38,6 +43,8 @@ type Quorum interface {
 	ProposeIn(ctx context.Context, epoch int32, records [][]byte) (offset int64, err error)
 	Read(ctx context.Context) (offset int64, err error)
 	Leader() core.ReplicaID
+	// Fail ends the node.
+	Fail(err error)
 }
 
 var _ Quorum = (*node.Node)(nil)
@@ -47,38 +54,114 @@ type Controller struct {
 	state
 	cfg    Config
 	quorum atomic.Pointer[Quorum]
-	// epoch in which this node leads and has all of earlier ones; 0: it does not.
-	epoch atomic.Int32
+	used   chan struct{} // closed by Use
+	use    sync.Once
+	// term in which this node leads; nil: it does not.
+	term atomic.Pointer[term]
+	// zero is what the zero checkpoint has. Of the machine's goroutine only.
+	zero *bootstrap
+	// id is the cluster id of this node, nil until it knows one.
+	id atomic.Pointer[string]
 
-	queue queue
+	queue    queue
+	updating sync.Mutex // held by who updates features
 }
 
 // Config of a Controller.
 type Config struct {
+	// Node is the node's id, for messages.
+	Node int32
+	// ClusterID of the node; empty: it has yet to learn it.
 	ClusterID string
+	// Learn is called for a node that does not know its cluster id, with the first one that
+	// is committed. When it returns, that is the node's; an error ends the node.
+	Learn func(id string) error
 	// Nodes are where the nodes of the quorum can be reached, for Metadata.
 	Nodes []node.Voter
+	// Legacy is a bootstrap.checkpoint, if there is one; ZeroName is what the zero
+	// checkpoint is called in messages.
+	Legacy   Legacy
+	ZeroName string
+	// DefaultVersion is the metadata.version of a cluster with no bootstrap. 0: the latest
+	// for production.
+	DefaultVersion metadata.Version
+	// DrawsClusterID: the first leader makes a cluster id if none was given to it (the
+	// second revision of KIP-1262).
+	DrawsClusterID bool
+	// Loaded is called when a committed snapshot with a metadata.version was loaded: what
+	// the bootstrap was is not needed any more. Nil: nobody asks.
+	Loaded func() error
 }
 
 var (
-	_ node.Machine = (*Controller)(nil)
-	_ node.Service = (*Controller)(nil)
+	_ node.Machine      = (*Controller)(nil)
+	_ node.Bootstrapper = (*Controller)(nil)
+	_ node.Service      = (*Controller)(nil)
 )
 
 // New makes a controller without state.
-func New(cfg Config) *Controller { return &Controller{cfg: cfg} }
+func New(cfg Config) *Controller {
+	c := &Controller{cfg: cfg, used: make(chan struct{})}
+	if cfg.ClusterID != "" {
+		c.id.Store(&cfg.ClusterID)
+	}
+	return c
+}
 
 // Use gives the controller the node that it is the machine and the service of. Before, it
 // answers as one that does not lead.
-func (c *Controller) Use(q Quorum) { c.quorum.Store(&q) }
+func (c *Controller) Use(q Quorum) {
+	c.quorum.Store(&q)
+	c.use.Do(func() { close(c.used) })
+}
 
-// LeaderChange implements [node.Machine].
-func (c *Controller) LeaderChange(l node.Leadership) {
-	if l.Self {
-		c.epoch.Store(l.Epoch)
-	} else {
-		c.epoch.Store(0)
+// knownID is the cluster id of this node, empty if it does not know it.
+func (c *Controller) knownID() string {
+	if id := c.id.Load(); id != nil {
+		return *id
 	}
+	return ""
+}
+
+// Apply implements [node.Machine].
+func (c *Controller) Apply(b node.Batch) error {
+	if err := c.state.Apply(b); err != nil {
+		return err
+	}
+	return c.learn()
+}
+
+// Load implements [node.Machine].
+func (c *Controller) Load(r node.SnapshotReader) error {
+	if err := c.state.Load(r); err != nil {
+		return err
+	}
+	if err := c.learn(); err != nil {
+		return err
+	}
+	if c.cfg.Loaded == nil || r.ID().End == 0 || c.version() == 0 {
+		return nil
+	}
+	return c.cfg.Loaded()
+}
+
+// learn holds the committed cluster id against the node's, which may have yet to learn
+// it: once here, not from any message and not from what is not committed (KIP-1262).
+func (c *Controller) learn() error {
+	committed, own := c.ClusterID(), c.knownID()
+	switch {
+	case committed == "" || committed == own:
+		return nil
+	case own != "":
+		return fmt.Errorf("the log has cluster id %q, and meta.properties has %q", committed, own)
+	}
+	if c.cfg.Learn != nil {
+		if err := c.cfg.Learn(committed); err != nil {
+			return err
+		}
+	}
+	c.id.Store(&committed)
+	return nil
 }
 
 // APIs implements [node.Service].
@@ -87,6 +170,7 @@ func (c *Controller) APIs() map[wire.API]wire.Versions {
 		metadataAPI:       {Min: 0, Max: 12, OK: true},
 		describeConfigs:   {Min: 1, Max: 4, OK: true},
 		incrementalConfig: {Min: 0, Max: 1, OK: true},
+		updatesFeatures:   {Min: 0, Max: 1, OK: true},
 		registration:      {Min: 0, Max: 0, OK: true},
 	}
 }
@@ -98,6 +182,8 @@ func (c *Controller) Handle(ctx context.Context, q kmsg.Request) kmsg.Response {
 		return c.alter(q)
 	case *kmsg.DescribeConfigsRequest:
 		return c.describe(ctx, q)
+	case *kmsg.UpdateFeaturesRequest:
+		return c.updateFeatures(ctx, q)
 	case *kmsg.ControllerRegistrationRequest:
 		return c.register(ctx, q)
 	case *kmsg.MetadataRequest:

@@ -26,6 +26,7 @@ type quorum struct {
 	batches int
 	reads   int
 	err     error
+	failed  error         // what the node was told to end with
 	wait    chan struct{} // not nil: what is proposed waits for it
 	begun   chan struct{}
 }
@@ -64,11 +65,19 @@ func (q *quorum) Read(context.Context) (int64, error) {
 
 func (q *quorum) Leader() core.ReplicaID { return 2 }
 
+func (q *quorum) Fail(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.failed = err
+}
+
 func newController() (*Controller, *quorum) {
 	c := New(Config{ClusterID: "cluster", Nodes: []node.Voter{{ID: 1, Addr: "n1:9091"}, {ID: 2, Addr: "n2:9092"}}})
 	q := &quorum{c: c, epoch: 3}
 	c.Use(q)
 	c.LeaderChange(node.Leadership{Epoch: 3, Leader: 2, Self: true})
+	c.activeEpoch() // the bootstrap is written
+	q.batches = 0
 	return c, q
 }
 

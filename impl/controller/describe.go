@@ -24,7 +24,7 @@ var sources = map[int8]kmsg.ConfigSource{topicResource: fromTopic, brokerResourc
 // resources of the request. (ConfigHelper.describeConfigs)
 func (c *Controller) describe(ctx context.Context, q *kmsg.DescribeConfigsRequest) kmsg.Response {
 	err := node.ErrNotLeader
-	if quorum := c.quorum.Load(); quorum != nil {
+	if quorum := c.quorum.Load(); quorum != nil && c.activeEpoch() > 0 {
 		_, err = (*quorum).Read(ctx)
 	}
 	refused := refusalOf(err)
@@ -92,7 +92,7 @@ func (c *Controller) configs(of resource, q *kmsg.DescribeConfigsRequest, names 
 // metadata answers with the nodes of the quorum and who leads it. There are no topics.
 func (c *Controller) metadata(q *kmsg.MetadataRequest) kmsg.Response {
 	resp := kmsg.NewPtrMetadataResponse()
-	resp.ClusterID, resp.ControllerID = kmsg.StringPtr(c.cfg.ClusterID), -1
+	resp.ClusterID, resp.ControllerID = c.id.Load(), -1
 	if quorum := c.quorum.Load(); quorum != nil {
 		resp.ControllerID = int32((*quorum).Leader())
 	}

@@ -27,12 +27,12 @@ func (c *Controller) register(ctx context.Context, q *kmsg.ControllerRegistratio
 			return resp
 		}
 	}
-	epoch, quorum := c.epoch.Load(), c.quorum.Load()
+	epoch, quorum := c.activeEpoch(), c.quorum.Load()
 	if epoch <= 0 || quorum == nil {
 		resp.ErrorCode = notController
 		return resp
 	}
-	_, err := (*quorum).ProposeIn(ctx, epoch, c.versionFirst([][]byte{appendRegistration(nil, q)}))
+	_, err := (*quorum).ProposeIn(ctx, epoch, [][]byte{appendRegistration(nil, q)})
 	resp.ErrorCode, resp.ErrorMessage = refusalOf(err).fields()
 	return resp
 }
@@ -64,16 +64,21 @@ func appendRegistration(dst []byte, q *kmsg.ControllerRegistrationRequest) []byt
 	return append(dst, 0)
 }
 
-// firstVersion is 4.0-IV3, which every Kafka 4 understands.
-const firstVersion = 25
+// versions are the levels of metadata.version that a controller supports.
+type versions struct{ Min, Max metadata.Version }
 
-// versionFirst puts a metadata.version before the first records of a log. Kafka writes
-// one when its controller becomes active on an empty log (ActivationRecordsGenerator),
-// and a controller of it ends on a log that has records and none.
-func (c *Controller) versionFirst(records [][]byte) [][]byte {
-	if c.versioned.Load() {
-		return records
+// register notes what a controller that has registered supports.
+func (s *state) register(id int32, record []byte) error {
+	features, err := metadata.ControllerFeatures(record)
+	if err != nil {
+		return err
 	}
-	version := metadata.AppendFeatureLevel(nil, metadata.VersionFeature, firstVersion)
-	return append([][]byte{version}, records...)
+	if s.supported == nil {
+		s.supported = map[int32]versions{}
+	}
+	delete(s.supported, id)
+	if r, ok := features[metadata.VersionFeature]; ok {
+		s.supported[id] = versions{metadata.Version(r[0]), metadata.Version(r[1])}
+	}
+	return nil
 }

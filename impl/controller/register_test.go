@@ -47,7 +47,7 @@ func register(t *testing.T, c *Controller, q *kmsg.ControllerRegistrationRequest
 	return r.ErrorCode
 }
 
-// The first registration in a log stands behind a metadata.version; each is the record
+// The first registration in a log stands behind the bootstrap; each is the record
 // that Kafka writes; and only the last one of a controller goes into snapshots.
 func TestRegistration(t *testing.T) {
 	c := New(Config{})
@@ -58,15 +58,15 @@ func TestRegistration(t *testing.T) {
 	require.Empty(t, q.records)
 	c.LeaderChange(node.Leadership{Epoch: 5, Self: true})
 	require.Zero(t, register(t, c, asRegistered()))
-	version := "010c00" + "116d657461646174612e76657273696f6e" + "0019" + "00"
-	require.Equal(t, []string{version, registered}, hexOf(q.records))
+	version := "010c00" + "116d657461646174612e76657273696f6e" + "0021" + "00"
+	require.Equal(t, []string{"011700" + "01001" + "2" + "12" + hex.EncodeToString([]byte("Bootstrap records")), version, "01180000", registered}, hexOf(q.records))
 	again := asRegistered()
 	again.IncarnationID[0], again.ZkMigrationReady = 9, true
 	other := asRegistered()
 	other.ControllerID = 300
 	require.Zero(t, register(t, c, again))
 	require.Zero(t, register(t, c, other))
-	require.Len(t, q.records, 4)
+	require.Len(t, q.records, 6)
 
 	bad := asRegistered()
 	bad.Listeners[0].SecurityProtocol = 4
@@ -74,15 +74,16 @@ func TestRegistration(t *testing.T) {
 	q.epoch = 6
 	require.EqualValues(t, 41, register(t, c, other), "deposed")
 
-	for range 2 { // the state is the same after it was loaded
-		require.Equal(t, append(hexOf(q.records[:1]), hexOf(q.records[2:])...), hexOf(c.other))
-		require.True(t, c.versioned.Load())
-		loaded := New(Config{})
-		for _, r := range c.other {
-			require.NoError(t, loaded.replay(r))
-		}
-		c = loaded
-	}
+	require.Equal(t, hexOf(q.records[4:]), hexOf(c.other))
+	require.Equal(t, versions{7, 33}, c.supported[3])
+	write, err := c.Snapshot()
+	require.NoError(t, err)
+	var m memory
+	require.NoError(t, write(&m))
+	loaded := New(Config{})
+	require.NoError(t, loaded.Load(m))
+	require.Equal(t, c.other, loaded.other)
+	require.Equal(t, c.supported, loaded.supported)
 }
 
 func hexOf(records [][]byte) (out []string) {
@@ -101,4 +102,8 @@ func TestRegistrationCutOff(t *testing.T) {
 	require.EqualValues(t, 3, r.Controller)
 	_, err = metadata.Decode(b[:6])
 	require.ErrorIs(t, err, metadata.ErrRecord)
+	for n := range b {
+		_, err = metadata.ControllerFeatures(b[:n])
+		require.ErrorIs(t, err, metadata.ErrRecord, "%d bytes", n)
+	}
 }

@@ -1,12 +1,10 @@
 package controller
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/quorate/quorate/impl/metadata"
 	"github.com/quorate/quorate/impl/node"
@@ -18,15 +16,21 @@ type resource struct {
 	name string
 }
 
-// state is what the records so far amount to. The machine's goroutine changes it.
+// state is what the records so far amount to, those of an open transaction left out: they
+// count when it ends. The machine's goroutine changes it.
 type state struct {
-	mu      sync.RWMutex
-	configs map[resource]map[string]string // guarded by mu; no empty one
-	// versioned: the log has a metadata.version.
-	versioned atomic.Bool
+	mu       sync.RWMutex
+	configs  map[resource]map[string]string // guarded by mu; no empty one
+	features map[string]int16               // guarded by mu; none of level 0
+	cluster  string                         // of the ClusterIdRecord; guarded by mu
+	last     int64                          // offset of the last record; guarded by mu
+	// supported are the metadata.versions of controllers that have registered, and brokers
+	// says that some broker has; guarded by mu.
+	supported map[int32]versions
+	brokers   bool
 
 	// Of the machine's goroutine only.
-	other       [][]byte       // records of other types that still count, in order
+	other       [][]byte       // records of other types that still count, in order; nil: one that does not
 	places      map[string]int // in other, of those of which only the last one counts
 	transaction [][]byte       // a transaction that has not ended, from its begin on
 }
@@ -46,6 +50,24 @@ func (s *state) all(r resource) map[string]string {
 	return maps.Clone(s.configs[r])
 }
 
+// version is the metadata.version, 0 if there is none yet.
+func (s *state) version() metadata.Version {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.versionNow()
+}
+
+func (s *state) versionNow() metadata.Version {
+	return metadata.Version(s.features[metadata.VersionFeature])
+}
+
+// ClusterID is that of the committed ClusterIdRecord, empty if there is none.
+func (s *state) ClusterID() string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.cluster
+}
+
 // Apply implements [node.Machine].
 func (s *state) Apply(b node.Batch) error {
 	s.mu.Lock()
@@ -55,49 +77,101 @@ func (s *state) Apply(b node.Batch) error {
 			return fmt.Errorf("record %d: %w", r.Offset, err)
 		}
 	}
+	s.last = b.End - 1
 	return nil
 }
 
-// replay applies a record (QuorumController.replay). Those of a transaction count when it
-// ends.
+// replay takes a record (QuorumController.replay).
 func (s *state) replay(b []byte) error {
 	r, err := metadata.Decode(b)
 	if err != nil {
 		return err
 	}
-	switch {
-	case r.Type == metadata.TypeBeginTransaction:
+	switch r.Type {
+	case metadata.TypeBeginTransaction:
+		if s.transaction != nil {
+			return fmt.Errorf("%s within a transaction", r)
+		}
 		s.transaction = [][]byte{slices.Clone(b)}
-	case r.Type == metadata.TypeAbortTransaction:
-		s.transaction = nil
-	case r.Type == metadata.TypeEndTransaction:
+		return nil
+	case metadata.TypeAbortTransaction, metadata.TypeEndTransaction:
 		records := s.transaction
-		s.transaction = nil
-		for _, b := range records[min(1, len(records)):] {
+		if records == nil {
+			return fmt.Errorf("%s without a transaction", r)
+		}
+		if s.transaction = nil; r.Type == metadata.TypeAbortTransaction {
+			return nil
+		}
+		for _, b := range records[1:] {
 			if err := s.replay(b); err != nil {
 				return err
 			}
 		}
-	case r.Type == metadata.TypeNoOp:
-	case s.transaction != nil:
+		return nil
+	}
+	if s.transaction != nil {
 		s.transaction = append(s.transaction, slices.Clone(b))
+		return nil
+	}
+	return s.take(r, b)
+}
+
+// take takes a record that counts.
+func (s *state) take(r metadata.Record, b []byte) error {
+	switch {
+	case r.Type == metadata.TypeNoOp:
 	case r.Config != nil:
 		s.set(r.Config)
 	case r.Feature != "":
-		s.last("feature "+r.Feature, b)
-		if r.Feature == metadata.VersionFeature {
-			s.versioned.Store(true)
+		s.level(r.Feature, r.Level)
+	case r.ClusterID != "":
+		if v := s.versionNow(); v < metadata.ClusterIDVersion {
+			return fmt.Errorf("%s at metadata.version %s, which has no such record", r, v)
 		}
+		if s.cluster != "" && s.cluster != r.ClusterID {
+			return fmt.Errorf("%s, and the cluster id is %q", r, s.cluster)
+		}
+		s.cluster = r.ClusterID
+	case r.Scram != nil:
+		s.replace(credentialName(b), b)
+	case r.Type == metadata.TypeRemoveScramCredential && r.Version == 0:
+		s.remove(credentialName(b))
 	case r.Type == metadata.TypeRegisterController && r.Version == 0:
-		s.last(fmt.Sprintf("controller %d", r.Controller), b)
+		s.replace(fmt.Sprintf("controller %d", r.Controller), b)
+		return s.register(r.Controller, b)
 	default:
+		s.brokers = s.brokers || r.Type == metadata.TypeRegisterBroker
 		s.other = append(s.other, slices.Clone(b))
 	}
 	return nil
 }
 
-// last keeps a record in place of the one before of the same name.
-func (s *state) last(name string, b []byte) {
+// level is a FeatureLevelRecord. Below the version that has ids there is none: that is
+// what such a downgrade loses.
+func (s *state) level(feature string, level int16) {
+	if level == 0 {
+		delete(s.features, feature)
+	} else {
+		if s.features == nil {
+			s.features = map[string]int16{}
+		}
+		s.features[feature] = level
+	}
+	if s.versionNow() < metadata.ClusterIDVersion {
+		s.cluster = ""
+	}
+}
+
+// credentialName names user and mechanism of a credential, as the records that set and
+// remove it have them behind their frame.
+func credentialName(b []byte) string {
+	const frame = 3
+	name, mechanism, _ := metadata.CredentialOf(b[frame:])
+	return fmt.Sprintf("credential %d %s", mechanism, name)
+}
+
+// replace keeps a record in place of the one before of the same name.
+func (s *state) replace(name string, b []byte) {
 	if at, ok := s.places[name]; ok {
 		s.other[at] = slices.Clone(b)
 		return
@@ -107,6 +181,14 @@ func (s *state) last(name string, b []byte) {
 	}
 	s.places[name] = len(s.other)
 	s.other = append(s.other, slices.Clone(b))
+}
+
+// remove forgets the record of a name.
+func (s *state) remove(name string) {
+	if at, ok := s.places[name]; ok {
+		s.other[at] = nil
+		delete(s.places, name)
+	}
 }
 
 func (s *state) set(r *metadata.ConfigRecord) {
@@ -126,71 +208,4 @@ func (s *state) set(r *metadata.ConfigRecord) {
 		s.configs[key] = of
 	}
 	of[r.Name] = *r.Value
-}
-
-// Snapshot implements [node.Machine]: first the records of other types, then
-// ConfigRecords by resource and name. There is none without a metadata.version: it would
-// be newer than a bootstrap snapshot, and hold nothing of it (MaySnapshot of
-// spec/bootstrap). There is none within a transaction, which may yet be aborted.
-func (s *state) Snapshot() (func(node.SnapshotWriter) error, error) {
-	if !s.versioned.Load() || s.transaction != nil {
-		return nil, node.ErrNoSnapshot
-	}
-	other := slices.Clone(s.other)
-	configs := make(map[resource]map[string]string, len(s.configs))
-	for r, of := range s.configs { // who reads beside it changes nothing
-		configs[r] = maps.Clone(of)
-	}
-	return func(w node.SnapshotWriter) error { return write(w, other, configs) }, nil
-}
-
-// written is how many records are encoded before they are handed over.
-const written = 1000
-
-func write(w node.SnapshotWriter, other [][]byte, configs map[resource]map[string]string) error {
-	for part := range slices.Chunk(other, written) {
-		if err := w.Append(part); err != nil {
-			return err
-		}
-	}
-	resources := slices.SortedFunc(maps.Keys(configs), func(a, b resource) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
-	})
-	var records [][]byte
-	for _, r := range resources {
-		of := configs[r]
-		for _, name := range slices.Sorted(maps.Keys(of)) {
-			value := of[name]
-			records = append(records, metadata.ConfigRecord{ResourceType: r.kind, ResourceName: r.name, Name: name, Value: &value}.Append(nil))
-			if len(records) == written {
-				if err := w.Append(records); err != nil {
-					return err
-				}
-				records = records[:0]
-			}
-		}
-	}
-	return w.Append(records)
-}
-
-// Load implements [node.Machine].
-func (s *state) Load(r node.SnapshotReader) error {
-	var loaded state
-	n := 0
-	err := r.Records(func(b []byte) error {
-		if err := loaded.replay(b); err != nil {
-			return fmt.Errorf("record %d: %w", n, err)
-		}
-		n++
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.configs, s.other, s.places = loaded.configs, loaded.other, loaded.places
-	s.versioned.Store(loaded.versioned.Load())
-	s.transaction = loaded.transaction
-	return nil
 }

@@ -17,14 +17,16 @@ const frameVersion = 1
 
 // Types of metadata records that mean something here (MetadataRecordType).
 const (
-	TypeConfig             = 4
-	TypeScramCredential    = 11
-	TypeFeatureLevel       = 12
-	TypeNoOp               = 20
-	TypeBeginTransaction   = 23
-	TypeEndTransaction     = 24
-	TypeAbortTransaction   = 25
-	TypeRegisterController = 27
+	TypeRegisterBroker        = 0
+	TypeConfig                = 4
+	TypeScramCredential       = 11
+	TypeFeatureLevel          = 12
+	TypeNoOp                  = 20
+	TypeBeginTransaction      = 23
+	TypeEndTransaction        = 24
+	TypeAbortTransaction      = 25
+	TypeRemoveScramCredential = 22
+	TypeRegisterController    = 27
 	// TypeClusterID is that of KIP-1262's ClusterIdRecord. No released Kafka has it: the
 	// proposal's branch had 29, which another record (KIP-1312) has taken since, and this
 	// is the next one that is free.
@@ -33,12 +35,12 @@ const (
 
 // typeNames are the types that Kafka 4 writes or wrote.
 var typeNames = map[uint64]string{
-	0: "REGISTER_BROKER_RECORD", 1: "UNREGISTER_BROKER_RECORD", 2: "TOPIC_RECORD", 3: "PARTITION_RECORD",
+	TypeRegisterBroker: "REGISTER_BROKER_RECORD", 1: "UNREGISTER_BROKER_RECORD", 2: "TOPIC_RECORD", 3: "PARTITION_RECORD",
 	TypeConfig: "CONFIG_RECORD", 5: "PARTITION_CHANGE_RECORD", 7: "FENCE_BROKER_RECORD", 8: "UNFENCE_BROKER_RECORD",
 	9: "REMOVE_TOPIC_RECORD", 10: "DELEGATION_TOKEN_RECORD", TypeScramCredential: "USER_SCRAM_CREDENTIAL_RECORD",
 	TypeFeatureLevel: "FEATURE_LEVEL_RECORD", 14: "CLIENT_QUOTA_RECORD", 15: "PRODUCER_IDS_RECORD",
 	17: "BROKER_REGISTRATION_CHANGE_RECORD", 18: "ACCESS_CONTROL_ENTRY_RECORD", 19: "REMOVE_ACCESS_CONTROL_ENTRY_RECORD",
-	TypeNoOp: "NO_OP_RECORD", 21: "ZK_MIGRATION_STATE_RECORD", 22: "REMOVE_USER_SCRAM_CREDENTIAL_RECORD",
+	TypeNoOp: "NO_OP_RECORD", 21: "ZK_MIGRATION_STATE_RECORD", TypeRemoveScramCredential: "REMOVE_USER_SCRAM_CREDENTIAL_RECORD",
 	TypeBeginTransaction: "BEGIN_TRANSACTION_RECORD", TypeEndTransaction: "END_TRANSACTION_RECORD",
 	TypeAbortTransaction: "ABORT_TRANSACTION_RECORD", 26: "REMOVE_DELEGATION_TOKEN_RECORD", TypeRegisterController: "REGISTER_CONTROLLER_RECORD",
 	28: "CLEAR_ELR_RECORD", 29: "UNREGISTER_CONTROLLER_RECORD", TypeClusterID: "CLUSTER_ID_RECORD",

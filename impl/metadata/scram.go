@@ -99,3 +99,11 @@ func (c ScramCredential) Append(dst []byte) []byte {
 func (c ScramCredential) String() string {
 	return fmt.Sprintf("%s of %q, %d iterations", c.Mechanism, c.Name, c.Iterations)
 }
+
+// CredentialOf reads user and mechanism, with which the body of a UserScramCredentialRecord
+// begins, and which that of a RemoveUserScramCredentialRecord is.
+func CredentialOf(body []byte) (name string, m ScramMechanism, err error) {
+	d := decoder{b: body}
+	name, m = d.string(), ScramMechanism(d.byte())
+	return name, m, d.err
+}

@@ -12,11 +12,14 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/quorate/quorate/impl/controller"
 	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/fs"
+	"github.com/quorate/quorate/impl/metadata"
 	"github.com/quorate/quorate/impl/metrics"
 	"github.com/quorate/quorate/impl/node"
 )
@@ -90,7 +93,10 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 	// With the provisional client protocol it replicates values, else configurations.
 	var configs *controller.Controller
 	if o.node.ClientListen == "" {
-		configs = controller.New(controller.Config{ClusterID: o.node.ClusterID, Nodes: o.node.Voters})
+		configs = controller.New(controller.Config{
+			Node: int32(o.node.ID), ClusterID: o.node.ClusterID, Nodes: o.node.Voters,
+			Legacy: o.legacy(), ZeroName: filepath.Join(o.node.Dir, logDir, metadata.ZeroID.FileName()),
+		})
 		o.node.Machine, o.node.Service = configs, configs
 	}
 	n, err := node.Start(o.node)
@@ -123,6 +129,16 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 	}
 	log.Info("stopped", "logEnd", n.State().LogEnd)
 	return nil
+}
+
+// legacy is the bootstrap.checkpoint of a directory that Kafka up to 4.3 has formatted. One
+// that cannot be read is no error before somebody needs it.
+func (o *options) legacy() controller.Legacy {
+	b, ok, err := metadata.ReadLegacy(fs.OS{}, o.node.Dir)
+	if !ok && err == nil {
+		return controller.Legacy{}
+	}
+	return controller.Legacy{Name: b.File, Records: b.Records, Err: err}
 }
 
 // stop stops a node, a leader by resigning, within a bounded time.
