@@ -20,6 +20,7 @@ type outcome struct {
 	// in progress.
 	sentRead, read int64
 	mute           bool
+	forgets        bool          // see ResignedForgets
 	reached        checker.Props // what the action itself noted
 	hidden         []hiddenStep  // before it
 }
@@ -146,18 +147,48 @@ func (v *validator) attempt(w *world, n int, base *spec.Replica, a spec.ActionID
 		c.differ("recv", "a message that was sent and not handled yet", v.describe(e.Recv))
 		return
 	}
-	if l.next == nil {
+	if l.next == nil && !l.open {
 		v.attemptWith(w, n, base, a, l, e, c)
 		return
 	}
 	least := comparison{n: 1 << 30}
 	for ; l != nil; l = l.next {
-		try := comparison{verbose: c.verbose}
-		if v.attemptWith(w, n, base, a, l, e, &try); try.n < least.n {
-			least = try
+		from, to := partsOf(l, e)
+		for k := from; k <= to; k++ {
+			part := l
+			if l.open {
+				part = &letter{msg: l.msg, read: l.read}
+				part.msg.Records = l.msg.Records.Slice(0, k)
+			}
+			try := comparison{verbose: c.verbose}
+			if v.attemptWith(w, n, base, a, part, e, &try); try.n < least.n {
+				least = try
+			}
 		}
 	}
 	*c = least
+}
+
+// partsOf is how many records a letter may have had, by what an event that handles it
+// shows: one number, but for one that neither shows the log nor where it ends.
+func partsOf(l *letter, e *event.Event) (from, to spec.Offset) {
+	if !l.open {
+		return 0, 0
+	}
+	all := l.msg.Records.End()
+	seen := spec.Offset(-1)
+	switch {
+	case e.Log != nil:
+		seen = spec.Offset(count(e.Log.Appended))
+	case e.State.Has&event.HasLogEnd != 0:
+		seen = spec.Offset(e.State.LogEnd) - l.msg.Offset
+	default:
+		return 1, all
+	}
+	if seen < 1 || seen > all {
+		seen = all
+	}
+	return seen, seen
 }
 
 // attemptWith is attempt with the very message that is handled, nil if none is.
@@ -178,9 +209,14 @@ func (v *validator) attemptWith(w *world, n int, base *spec.Replica, a spec.Acti
 		return
 	}
 	args := v.args(a, base, e, c)
+	if sends := v.sends(e); a == spec.ActionHandleFetchRequest && len(sends) > 0 && v.untold(&sends[0]) {
+		if args.Count = 0; sends[0].Bytes > 0 {
+			args.Count = max(0, int64(base.Log.End()-m.Offset))
+		}
+	}
 	o := v.outcome()
 	o.replica, o.action = *base, a
-	o.crashed, o.hidden, o.stutter, o.hasSent, o.mute, o.sentRead = nil, nil, false, false, false, 0
+	o.crashed, o.hidden, o.stutter, o.hasSent, o.mute, o.forgets, o.sentRead = nil, nil, false, false, false, false, 0
 	if !v.ctx.Take(a, &o.replica, m, args, &v.outbox) {
 		v.outcomes = v.outcomes[:len(v.outcomes)-1]
 		c.blocked = true
@@ -230,7 +266,7 @@ func (v *validator) args(a spec.ActionID, base *spec.Replica, e *event.Event, c 
 		switch {
 		case e.Durable != nil && e.Durable.LogEnd >= 0:
 			args.Count = e.Durable.LogEnd
-		case e.Durable != nil && e.State.Has&event.HasFlushed != 0:
+		case (e.Durable != nil || v.unsaid.durable) && e.State.Has&event.HasFlushed != 0:
 			args.Count = e.State.Flushed
 		}
 	case spec.ActionHandleFetchRequest:
@@ -275,6 +311,10 @@ func (v *validator) readNumber(c *comparison, field string, want int64, m *event
 func (v *validator) compare(c *comparison, w *world, n int, base *spec.Replica, o *outcome, l *letter, e *event.Event) {
 	if o.action == spec.ActionServeRead {
 		same(c, "args.read", w.reading[n], e.Args.Read)
+	}
+	if e.State.Has&event.HasHighWatermark != 0 && e.State.HighWatermark == -1 && o.replica.HighWatermark != spec.Unknown &&
+		(base.Role == spec.Resigned || o.replica.Role == spec.Resigned) {
+		o.forgets, c.forgets = true, true
 	}
 	v.state(c, &o.replica, &e.State)
 	v.logChange(c, o.action, base, &o.replica, e.Log)

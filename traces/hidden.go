@@ -72,6 +72,7 @@ func (v *validator) successors(w *world, n int, r *spec.Replica, steps []hiddenS
 	}
 	for a := spec.ActionID(0); a < spec.NumReplicaActions; a++ {
 		switch {
+		case v.opt.Hidden == 0 && !v.unsaid.actions[a]:
 		case a.Handles():
 		case a == spec.ActionSendVoteRequest, a == spec.ActionSendBeginQuorumEpoch, a == spec.ActionSendEndQuorumEpoch,
 			a == spec.ActionSendFetch, a == spec.ActionSendFetchSnapshot, a == spec.ActionCrash, a == spec.ActionLoseDisk:
@@ -86,9 +87,8 @@ func (v *validator) successors(w *world, n int, r *spec.Replica, steps []hiddenS
 				try(a, nil, nil, spec.Args{Count: k})
 			}
 		case a == spec.ActionFlush:
-			try(a, nil, nil, spec.Args{Count: int64(r.Log.End())})
-			if e != nil && e.State.Has&event.HasFlushed != 0 && e.State.Flushed != int64(r.Log.End()) {
-				try(a, nil, nil, spec.Args{Count: e.State.Flushed})
+			for _, end := range flushEnds(r, e) {
+				try(a, nil, nil, spec.Args{Count: end})
 			}
 		case a == spec.ActionTakeSnapshot:
 			if e != nil {
@@ -102,14 +102,46 @@ func (v *validator) successors(w *world, n int, r *spec.Replica, steps []hiddenS
 			try(a, nil, nil, spec.Args{})
 		}
 	}
+	if v.opt.Hidden == 0 && !v.unsaid.handles() {
+		return
+	}
 	for _, id := range v.addressed(w, n) {
 		if v.usedUp(id, steps) {
 			continue
 		}
 		m := &w.bag[id].msg
 		a := spec.HandlerOf(m)
+		if v.opt.Hidden == 0 && !v.unsaid.actions[a] {
+			continue
+		}
 		try(a, &id, m, spec.Args{Park: a == spec.ActionHandleFetchRequest})
 	}
+}
+
+// flushEnds are the offsets up to which a hidden flush may go: to the end of the log, or to
+// where the next event shows that it must have ended. What was flushed beyond that shows in
+// nothing but the high watermark of a leader, which is shown, and in what a crash leaves,
+// which may be anything between.
+func flushEnds(r *spec.Replica, e *event.Event) []int64 {
+	ends := []int64{int64(r.Log.End())}
+	add := func(end int64) {
+		if end > int64(r.FlushedEnd()) && end < int64(r.Log.End()) && !slices.Contains(ends, end) {
+			ends = append(ends, end)
+		}
+	}
+	if e == nil {
+		return ends
+	}
+	if e.State.Has&event.HasFlushed != 0 {
+		add(e.State.Flushed)
+	}
+	if e.State.Has&event.HasHighWatermark != 0 {
+		add(e.State.HighWatermark)
+	}
+	for i := range e.Send {
+		add(e.Send[i].HighWatermark)
+	}
+	return ends
 }
 
 // addressed lists the messages in flight to node n, in a fixed order.
@@ -141,7 +173,7 @@ func (v *validator) usedUp(id messageID, steps []hiddenStep) bool {
 // applyHidden finds outcomes of an event after hidden steps.
 func (v *validator) applyHidden(w *world, n int, e *event.Event) {
 	v.tries = 0
-	v.search(w, n, v.opt.Hidden, e, func(r *spec.Replica, steps []hiddenStep) bool {
+	v.search(w, n, v.budget, e, func(r *spec.Replica, steps []hiddenStep) bool {
 		if v.receives(e) && v.usedUp(idOf(e.Recv), steps) {
 			return false
 		}
@@ -209,6 +241,11 @@ func (v *validator) sendOf(w *world, s, n int, r *spec.Replica, steps []hiddenSt
 		m, step.recv, read = &l.msg, &id, l.read
 		step.action = spec.HandlerOf(m)
 		args.Dst = spec.Nobody
+		if v.untold(want) {
+			if args.Count = 0; want.Bytes > 0 {
+				args.Count = max(0, int64(r.Log.End()-m.Offset))
+			}
+		}
 	} else {
 		switch want.Kind {
 		case event.Vote:
@@ -231,6 +268,7 @@ func (v *validator) sendOf(w *world, s, n int, r *spec.Replica, steps []hiddenSt
 	if l.msg.Read != 0 {
 		l.read = read
 	}
+	l.open = v.untold(want) && want.Bytes > 0
 	var c comparison
 	v.message(&c, "", &l.msg, want)
 	if c.n > 0 {

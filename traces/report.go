@@ -238,14 +238,27 @@ func (v *validator) mismatch(n int) *Rejection {
 	default:
 		r.Why = fmt.Sprintf("the event cannot be a %s", r.Action)
 	}
-	if v.opt.Hidden > 0 {
-		r.Why += fmt.Sprintf("; nor after up to %d hidden steps", v.opt.Hidden)
+	if v.budget > 0 {
+		r.Why += fmt.Sprintf("; nor after up to %d hidden steps", v.budget)
 	}
+	v.lineOf(n, r)
 	if first := e.Inc != v.nodes[n].inc; !first && !in.mute[n] && (best.blocked || !best.taken || e.Action == "") {
 		r.Nearest = v.nearest(in, n, e)
 	}
 	r.Past = v.causes(n)
 	return r
+}
+
+// lineOf takes the line that says what differs, if the trace was made of a log in which
+// an event is several lines.
+func (v *validator) lineOf(n int, r *Rejection) {
+	s, ok := v.nodes[n].source.(interface{ LineOf(field string) int64 })
+	if !ok || len(r.Differences) == 0 {
+		return
+	}
+	if line := s.LineOf(r.Differences[0].Field); line > 0 {
+		r.Line = line
+	}
 }
 
 // otherDigest says why a digest cannot be. The specification has no digests of its

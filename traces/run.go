@@ -3,6 +3,7 @@ package traces
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +24,81 @@ type Run struct {
 	PreVote PreVote `json:"preVote"`
 	// Nodes are the replica keys, as far as they are known.
 	Nodes []RunNode `json:"nodes,omitempty"`
+	// Unlogged is what the recorder does not say. Nil: it says everything.
+	Unlogged *Unlogged `json:"unlogged,omitempty"`
+}
+
+// Unlogged is what a recorder does not say, so that its absence says nothing.
+type Unlogged struct {
+	// Actions leave no event: they are hidden steps, of which Hidden may lie between two
+	// events of a node.
+	Actions []string `json:"actions,omitempty"`
+	Hidden  int      `json:"hidden,omitempty"`
+	// Fields of events, of those below.
+	Fields []string `json:"fields,omitempty"`
+}
+
+// Fields that a recorder may leave out: how the log changed, what became durable, and the
+// records of Fetch responses, of which it only says whether there are any (the bytes).
+const (
+	UnloggedLog     = "log"
+	UnloggedDurable = "durable"
+	UnloggedRecords = "records"
+)
+
+// MaxHidden is how many hidden steps there may be between two events of a node.
+const MaxHidden = 16
+
+// unlogged is Unlogged as the validator asks for it.
+type unlogged struct {
+	actions               [spec.NumReplicaActions]bool
+	log, durable, records bool
+}
+
+// handles says whether handling a message may leave no event.
+func (u *unlogged) handles() bool {
+	for a, is := range u.actions {
+		if is && spec.ActionID(a).Handles() {
+			return true
+		}
+	}
+	return false
+}
+
+func (u *Unlogged) check() (unlogged, error) {
+	var set unlogged
+	if u == nil {
+		return set, nil
+	}
+	if u.Hidden < 0 || u.Hidden > MaxHidden {
+		return set, fmt.Errorf("unlogged.hidden %d: from 0 to %d", u.Hidden, MaxHidden)
+	}
+	if len(u.Actions) > 0 && u.Hidden == 0 {
+		return set, errors.New("unlogged.actions without unlogged.hidden: how many of them may there be between two events of a node?")
+	}
+	for _, name := range u.Actions {
+		a, ok := spec.ActionNamed(name)
+		switch {
+		case !ok:
+			return set, fmt.Errorf("unlogged.actions: unknown action %q", name)
+		case a == spec.ActionCrash || a == spec.ActionRestart || a == spec.ActionLoseDisk:
+			return set, fmt.Errorf("unlogged.actions: %s has to leave an event, or is shown by one", name)
+		}
+		set.actions[a] = true
+	}
+	for _, name := range u.Fields {
+		switch name {
+		case UnloggedLog:
+			set.log = true
+		case UnloggedDurable:
+			set.durable = true
+		case UnloggedRecords:
+			set.records = true
+		default:
+			return set, fmt.Errorf("unlogged.fields: unknown field %q", name)
+		}
+	}
+	return set, nil
 }
 
 // RunNode is a replica key: an id and the id of a log directory, empty if unknown.
@@ -82,6 +158,9 @@ func ReadRun(path string) (*Run, error) {
 		return nil, fmt.Errorf("%s: no voters", path)
 	}
 	if _, err := r.members(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := r.Unlogged.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil

@@ -128,7 +128,11 @@ type validator struct {
 	stats  counters
 
 	// unlogged are the messages that are received and that no event sends.
-	unlogged  map[messageID]bool
+	unlogged map[messageID]bool
+	// unsaid is what the recorder leaves out; budget is how many hidden steps there may be
+	// between two events of a node.
+	unsaid    unlogged
+	budget    int
 	tries     int
 	exhausted bool
 	outcomes  []outcome
@@ -189,6 +193,12 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 	var err error
 	if v.who, err = run.members(); err != nil {
 		return fail(err)
+	}
+	if v.unsaid, err = run.Unlogged.check(); err != nil {
+		return fail(err)
+	}
+	if v.budget = opt.Hidden; run.Unlogged != nil {
+		v.budget = max(v.budget, run.Unlogged.Hidden)
 	}
 	v.ctx = spec.Ctx{Rules: opt.Rules, Voters: v.who.voters}
 	for i, in := range inputs {
@@ -489,7 +499,7 @@ func (v *validator) take(n int) *Rejection {
 				next = v.join(next, to)
 			}
 		}
-		if len(next) > 0 || hidden || v.opt.Hidden == 0 || dead != nil {
+		if len(next) > 0 || hidden || v.budget == 0 || dead != nil {
 			break
 		}
 		hidden = true
@@ -547,7 +557,7 @@ func (v *validator) sameWorld(a, b *world) bool {
 		if o == l {
 			continue
 		}
-		if o == nil || o.read != l.read || o.parked != l.parked || o.handled != l.handled || o.next != l.next || !o.msg.Records.SameAs(&l.msg.Records) {
+		if o == nil || o.read != l.read || o.open != l.open || o.parked != l.parked || o.handled != l.handled || o.next != l.next || !o.msg.Records.SameAs(&l.msg.Records) {
 			return false
 		}
 		x, y := o.msg, l.msg
@@ -583,6 +593,10 @@ func (v *validator) commit(w *world, n int, o *outcome, e *event.Event) checker.
 	if !o.stutter && !sendsOnly(o.action) {
 		bad = v.move(w, n, o.action, &o.replica)
 	}
+	if o.forgets {
+		v.tolerate(ResignedForgets)
+		w.replicas[n].HighWatermark = spec.Unknown
+	}
 	if v.receives(e) {
 		id := idOf(e.Recv)
 		l := *w.bag[id]
@@ -606,6 +620,7 @@ func (v *validator) commit(w *world, n int, o *outcome, e *event.Event) checker.
 		s := v.sends(e)
 		l := &letter{msg: o.sent, read: o.sentRead, by: v.pastOf(n, e)}
 		id := idOf(&s[0])
+		l.open = v.untold(&s[0]) && s[0].Bytes > 0
 		if r := v.who.index(id.receiver()); r >= 0 {
 			l.inc = v.nodes[r].inc
 		}

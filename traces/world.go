@@ -45,6 +45,9 @@ type letter struct {
 	// parked and handled: what was done with the request; gen is when.
 	parked, handled bool
 	gen             int64
+	// open: of the records, which are all that there were, a part was sent, and it is not
+	// known which.
+	open bool
 	// inc is the incarnation of the receiver when it was sent.
 	inc int32
 	// by is the event that sent it.

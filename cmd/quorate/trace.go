@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/checker"
-
 	"github.com/quorate/quorate/traces"
+	"github.com/quorate/quorate/traces/kafkalog"
 )
 
 func newTraceCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "trace", Short: "Hold recorded runs against the specification"}
-	cmd.AddCommand(newTraceCheck())
+	cmd.AddCommand(newTraceCheck(), newTraceImport())
 	return cmd
 }
 
@@ -30,6 +30,7 @@ func newTraceCheck() *cobra.Command {
 	var opt traces.Options
 	var asJSON, invariants bool
 	var runFile string
+	var kafkaLog bool
 	var prof profileFlag
 	cmd := &cobra.Command{
 		Use:   "check DIR|FILE...",
@@ -44,7 +45,8 @@ Without run.json every node is a voter, with Pre-Vote.
 Exit codes: 0 all accepted, 1 one rejected, 2 malformed input, 3 a search budget
 was used up before an answer.`,
 		Example: `  quorate trace check traces/recorded
-  quorate trace check -hidden 0 out/run`,
+  quorate trace check -hidden 0 out/run
+  quorate trace check -kafka-log raft-1.log raft-2.log raft-3.log`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("trace check: which runs? Give directories that hold files node-*.ndjson, or such files themselves")
@@ -56,7 +58,11 @@ was used up before an answer.`,
 				return fmt.Errorf("trace check: --hidden %d: how many hidden steps there may be, from 0", opt.Hidden)
 			}
 			opt.NoInvariants = !invariants
-			recordings, err := recordings(args)
+			find := recordings
+			if kafkaLog {
+				find = func(args []string) ([]traces.Recording, error) { return kafkaLogs(cmd.OutOrStdout(), args) }
+			}
+			recordings, err := find(args)
 			if err != nil {
 				return err
 			}
@@ -64,6 +70,9 @@ was used up before an answer.`,
 			if runFile != "" {
 				if run, err = traces.ReadRun(runFile); err != nil {
 					return err
+				}
+				if kafkaLog && run.Unlogged == nil {
+					run.Unlogged = recordings[0].Run.Unlogged
 				}
 			}
 			return prof.run(func() error { return checkTraces(cmd.OutOrStdout(), recordings, run, opt, asJSON) })
@@ -74,8 +83,19 @@ was used up before an answer.`,
 	f.IntVar(&opt.Hidden, "hidden", 0, "how many hidden steps there may be between two events of a node (default 0)")
 	f.BoolVar(&asJSON, "json", false, "print a line of JSON for each run")
 	f.BoolVar(&invariants, "invariants", true, "check the properties of the specification too")
+	f.BoolVar(&kafkaLog, "kafka-log", false, "the files are logs of one cluster of Apache Kafka (docs/kafka-logs.md)")
 	f.StringVar(&runFile, "run", "", "a run.json to use for all runs")
 	return cmd
+}
+
+// kafkaLogs is the run of a cluster of Apache Kafka.
+func kafkaLogs(w io.Writer, args []string) ([]traces.Recording, error) {
+	log, err := kafkalog.Read(args...)
+	if err != nil {
+		return nil, err
+	}
+	unknownLines(w, log)
+	return []traces.Recording{{Name: args[0], Inputs: log.Inputs(), Run: &log.Run}}, nil
 }
 
 // recordings takes directories one by one, and files together as one run.
