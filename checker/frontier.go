@@ -1,6 +1,9 @@
 package checker
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // chunk is a piece of a level, packed. Its states follow each other in the log of
 // the worker that found them, from base on. In an exact search the bytes are
@@ -189,4 +192,45 @@ func (s *search[S]) line() error {
 		w.in, w.out = w.out, w.in
 	}
 	return nil
+}
+
+// share is a part of a level that one worker takes chunks from first.
+type share struct {
+	next atomic.Int64
+	end  int64
+	_    [6]uint64 // shares are on different cache lines
+}
+
+// share divides the level among the workers. A worker first takes those states that
+// it found itself, by and large: its caches have them, and what is next to them.
+func (s *search[S]) share() {
+	inMemory := 0
+	for inMemory < len(s.level) && s.level[inMemory].file == nil {
+		inMemory++
+	}
+	n := len(s.workers)
+	for i, r := range [2][2]int{{0, inMemory}, {inMemory, len(s.level)}} {
+		if s.shares[i] == nil {
+			s.shares[i] = make([]share, n)
+		}
+		for k := range n {
+			s.shares[i][k].next.Store(int64(r[0] + (r[1]-r[0])*k/n))
+			s.shares[i][k].end = int64(r[0] + (r[1]-r[0])*(k+1)/n)
+		}
+	}
+}
+
+// take gives the index of a chunk that nobody has taken, or -1.
+func (s *search[S]) take(worker int) int {
+	for _, shares := range s.shares {
+		for k := range shares {
+			h := &shares[(worker+k)%len(shares)]
+			if h.next.Load() < h.end {
+				if i := h.next.Add(1) - 1; i < h.end {
+					return int(i)
+				}
+			}
+		}
+	}
+	return -1
 }

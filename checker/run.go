@@ -82,6 +82,7 @@ type search[S any] struct {
 	partial    bool
 
 	level     []*chunk
+	shares    [2][]share // of the chunks in memory, and of those on disk
 	taken     atomic.Int64
 	halt      atomic.Bool
 	overfull  atomic.Bool
@@ -379,6 +380,7 @@ func (s *search[S]) expandLevel() error {
 	if s.ended.Err() != nil { // perhaps stop has judged the level before
 		s.stop()
 	}
+	s.share()
 	active := s.workers[:min(len(s.workers), len(s.level))]
 	var wg sync.WaitGroup
 	for _, w := range active[1:] {
@@ -403,10 +405,11 @@ func (s *search[S]) recoverInto() {
 func (s *search[S]) expandSome(w *worker[S]) {
 	defer s.recoverInto()
 	for !s.halt.Load() {
-		i := int(s.taken.Add(1)) - 1
-		if i >= len(s.level) {
+		i := s.take(w.id)
+		if i < 0 {
 			break
 		}
+		s.taken.Add(1)
 		w.expand(s.level[i])
 		s.level[i] = nil
 		if s.opt.MaxDistinct > 0 && s.distinctNow() > 2*s.opt.MaxDistinct {

@@ -35,7 +35,8 @@ type worker[S any] struct {
 	blank    S      // zero, for codec
 	cur      *chunk // to which new states go; nil: none yet
 	next     []*chunk
-	spilled  int // of next, from its beginning
+	spare    []*chunk // that it expanded, whose memory its caches still have
+	spilled  int      // of next, from its beginning
 	spilling []byte
 	reading  []byte      // for chunks on disk
 	in, out  *spillFile  // chunks of this level and of the next; nil: all in memory
@@ -130,7 +131,11 @@ func (w *worker[S]) expand(c *chunk) {
 	}
 	w.distinctNow.Store(w.log.used)
 	w.generatedNow.Store(w.generated)
-	w.run.chunks.put(c)
+	if c.file == nil && len(w.spare) < mostSpare {
+		w.spare = append(w.spare, c)
+	} else {
+		w.run.chunks.put(c)
+	}
 }
 
 // drain empties the ring of the sink: what is new goes to the next level.
@@ -171,6 +176,8 @@ func (w *worker[S]) drain() {
 	}
 }
 
+const mostSpare = 64
+
 // keep puts a new state into the next level; place is where the archive has it.
 func (w *worker[S]) keep(s *S, place uint64) {
 	if w.log.used >= 1<<indexBits {
@@ -200,7 +207,10 @@ func (w *worker[S]) point(place uint64) {
 
 func (w *worker[S]) openChunk() {
 	w.closeChunk()
-	if w.cur = w.run.chunks.get(); w.cur == nil {
+	if n := len(w.spare); n > 0 {
+		w.cur, w.spare = w.spare[n-1], w.spare[:n-1]
+		w.cur.n, w.cur.data = 0, w.cur.data[:0]
+	} else if w.cur = w.run.chunks.get(); w.cur == nil {
 		w.spillChunks()
 		w.cur = w.run.chunks.must()
 	}
