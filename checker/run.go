@@ -151,6 +151,9 @@ func explore[S any](spec Spec[S], opt Options, goal func(*S) Props) (result *Res
 	if err != nil {
 		return nil, err
 	}
+	if err := s.auditTable(); err != nil {
+		return nil, err
+	}
 	return s.result()
 }
 
@@ -390,6 +393,9 @@ func (s *search[S]) expandLevel() error {
 	wg.Wait()
 	if s.failure != nil {
 		return s.failure
+	}
+	if err := s.auditLevel(); err != nil {
+		return err
 	}
 	return s.settleLevel()
 }

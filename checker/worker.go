@@ -52,6 +52,7 @@ type worker[S any] struct {
 	cuts           *cutTally[S] // nil: not counted
 	stuck, stopped uint64
 	generated      uint64
+	expanded       uint64 // of this level
 	findings       [64]finding
 	foundNow       Props
 
@@ -129,6 +130,7 @@ func (w *worker[S]) expand(c *chunk) {
 			w.bits[bits.TrailingZeros64(b)]++
 		}
 	}
+	w.expanded += uint64(c.n)
 	w.distinctNow.Store(w.log.used)
 	w.generatedNow.Store(w.generated)
 	if c.file == nil && len(w.spare) < mostSpare {
