@@ -39,7 +39,7 @@ func TestFormat(t *testing.T) {
 	require.Equal(t, "kraftd format: warning: "+file+":8: num.io.threads is not a key that kraftd knows, and has no effect\n", errs)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	require.Len(t, lines, 3)
-	require.Regexp(t, `^Formatted data directory .*/b for node 1 of cluster c=1, with directory id \S{22}\.$`, lines[0])
+	require.Regexp(t, `^Formatted data directory .*/b for node 1 of cluster c=1, with directory id \S{22} and metadata\.version 4\.4-IV2\.$`, lines[0])
 	require.Regexp(t, `^Formatted metadata directory .*/m/n `, lines[2], "last: once it is, all are")
 	set, err := metaprops.Load(fs.OS{}, []string{dir + "/m/n", dir + "/a", dir + "/b"})
 	require.NoError(t, err)
@@ -103,6 +103,7 @@ func TestFormatCannot(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	file, _ := configuration(t, "metadata.log.segment.bytes=1\n")
+	good, _ := configuration(t, "")
 	for _, c := range []struct {
 		args string
 		code int
@@ -113,9 +114,9 @@ func TestUsage(t *testing.T) {
 		{"stop", 2, `unknown command "stop"`},
 		{"start -what", 2, "-what"},
 		{"format", 2, "kraftd format: -config is required (see -help)"},
-		{"format -config x", 2, "-cluster-id is required"},
+		{"format -config " + good, 2, "-cluster-id is required"},
 		{"format -config x -cluster-id c more", 2, `unexpected argument "more"`},
-		{"format -standalone", 2, "flag provided but not defined: -standalone"},
+		{"format -what", 2, "flag provided but not defined: -what"},
 		{"format -config /none -cluster-id c", 2, "/none: no such file"},
 		{"format -config " + file + " -cluster-id c", 2, file + ":8: metadata.log.segment.bytes=1: want a number from 8388608 to 2147483647"},
 		{"format -help", 0, "KIP-1170"},

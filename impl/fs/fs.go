@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 )
 
 // Errors that every implementation wraps; test with errors.Is.
@@ -14,6 +15,8 @@ var (
 	ErrNotExist = fs.ErrNotExist
 	// ErrExist says that a directory to be made is there already.
 	ErrExist = fs.ErrExist
+	// ErrPermission says that the process may not do that.
+	ErrPermission = fs.ErrPermission
 )
 
 // FS is a file system. Paths use forward slashes. Nothing but [File.Sync] and
@@ -111,6 +114,38 @@ func writeNew(fsys FS, name string, content []byte) error {
 	}
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("flush %s: %w", name, err)
+	}
+	return nil
+}
+
+// MkdirAll makes a directory and those above it that are missing, and makes their names
+// durable, each before there is anything in it: one that was there before may have been
+// made by a process that was killed right then.
+func MkdirAll(fsys FS, dir string) error {
+	var missing []string
+	at := path.Clean(dir)
+	for {
+		_, err := fsys.List(at)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrNotExist) || path.Dir(at) == at {
+			return fmt.Errorf("list %s: %w", at, err)
+		}
+		missing = append(missing, at)
+		at = path.Dir(at)
+	}
+	// Who may not even read what is above has not made what is in it.
+	if err := fsys.SyncDir(path.Dir(at)); err != nil && !errors.Is(err, ErrPermission) {
+		return fmt.Errorf("flush directory %s: %w", path.Dir(at), err)
+	}
+	for _, name := range slices.Backward(missing) {
+		if err := fsys.Mkdir(name); err != nil {
+			return fmt.Errorf("make %s: %w", name, err)
+		}
+		if err := fsys.SyncDir(path.Dir(name)); err != nil {
+			return fmt.Errorf("flush directory %s: %w", path.Dir(name), err)
+		}
 	}
 	return nil
 }

@@ -86,21 +86,3 @@ func ParseVersion(name string) (Version, error) {
 	}
 	return 0, fmt.Errorf("%q is not a %s: want one of %s", name, VersionFeature, strings.Join(known, ", "))
 }
-
-// feature is one that Kafka 4.4 has beside metadata.version and kraft.version.
-type feature struct {
-	name string
-	// levels of metadata.version from which format sets level 1, 2 and so on by default;
-	// 0: it never does. The length is the highest level.
-	from []Version
-}
-
-// features by name, in the order in which format writes them. What they are at which
-// metadata.version is what kafka-storage version-mapping of 4.4.0 prints.
-var features = []feature{
-	{"eligible.leader.replicas.version", []Version{26}},
-	{"group.version", []Version{22}},
-	{"share.version", []Version{28, 31}},
-	{"streams.version", []Version{29}},
-	{"transaction.version", []Version{0, 24}},
-}

@@ -1,11 +1,12 @@
 // Package metaprops keeps meta.properties, the file by which a directory knows which
 // node of which cluster it belongs to.
 //
-// Read [Properties], [Load] and [Set.Check] first. A node has one file in each of its
-// log directories; [Load] reads them all, Check refuses those of another node or
-// cluster, and [Write] replaces one as a whole.
+// Read [Properties], [Load], [Set.Check] and [Set.Decide] first. A node has one file in each
+// of its log directories; [Load] reads them all, Check refuses those of another node or
+// cluster, Decide is the table by which a node starts, and [Write] replaces one file as a
+// whole.
 //
-// Versions 0, 1 and 2 are read, version 1 is written (Kafka's MetaProperties, and the
+// Versions 0, 1 and 2 are read, and 1 and 2 written (Kafka's MetaProperties, and the
 // version 2 of KIP-1262, in which the cluster id may be missing). The package does not
 // lock directories: who starts or formats a node does that.
 package metaprops
@@ -51,8 +52,11 @@ func ParseDirectoryID(s string) (DirectoryID, error) {
 	if id := DirectoryID(b); !id.reserved() {
 		return id, nil
 	}
-	return DirectoryID{}, fmt.Errorf("%q is reserved", s)
+	return DirectoryID{}, fmt.Errorf("%q is %w", s, errReserved)
 }
+
+// errReserved is wrapped by errors of ids that no directory may have.
+var errReserved = errors.New("reserved")
 
 // reserved: Kafka gives the first hundred ids a meaning (DirectoryId.reserved).
 func (d DirectoryID) reserved() bool {
@@ -196,6 +200,8 @@ type Dir struct {
 	Properties
 	// Formatted: there is a file. The zero Properties are of one that has none.
 	Formatted bool
+	// Err says why the file cannot be read.
+	Err error
 }
 
 // Set is the log directories of a node.
@@ -204,20 +210,21 @@ type Set struct {
 }
 
 // Load reads the files of directories. One that is missing, or has no file, is not
-// formatted; one whose file cannot be read is an error.
+// formatted; one whose file cannot be read is in the set with its Err, and all of those are
+// the error.
 func Load(fsys fs.FS, dirs []string) (Set, error) {
 	var s Set
 	var errs []error
 	for _, dir := range dirs {
-		p, err := Read(fsys, dir)
-		switch {
+		d := Dir{Path: dir, Properties: Properties{NodeID: NoNode}}
+		switch p, err := Read(fsys, dir); {
 		case err == nil:
-			s.Dirs = append(s.Dirs, Dir{dir, p, true})
-		case errors.Is(err, fs.ErrNotExist):
-			s.Dirs = append(s.Dirs, Dir{Path: dir, Properties: Properties{NodeID: NoNode}})
-		default:
+			d.Properties, d.Formatted = p, true
+		case !errors.Is(err, fs.ErrNotExist):
+			d.Err = err
 			errs = append(errs, err)
 		}
+		s.Dirs = append(s.Dirs, d)
 	}
 	return s, errors.Join(errs...)
 }

@@ -73,7 +73,7 @@ func TestCheck(t *testing.T) {
 	other := ggs
 	other[0]++
 	dir := func(path string, cluster string, node int32, id DirectoryID) Dir {
-		return Dir{path, Properties{Version: 1, ClusterID: cluster, NodeID: node, Directory: id}, true}
+		return Dir{Path: path, Properties: Properties{Version: 1, ClusterID: cluster, NodeID: node, Directory: id}, Formatted: true}
 	}
 	for _, c := range []struct {
 		dirs    []Dir
@@ -107,7 +107,7 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, Write(d, "b", p))
 	s, err := Load(d, []string{"a", "b", "missing"})
 	require.NoError(t, err)
-	require.Equal(t, []Dir{{"a", Properties{NodeID: NoNode}, false}, {"b", p, true}, {"missing", Properties{NodeID: NoNode}, false}}, s.Dirs)
+	require.Equal(t, []Dir{{Path: "a", Properties: Properties{NodeID: NoNode}}, {Path: "b", Properties: p, Formatted: true}, {Path: "missing", Properties: Properties{NodeID: NoNode}}}, s.Dirs)
 	require.Equal(t, "c", s.ClusterID())
 	require.Empty(t, Set{}.ClusterID())
 	require.NoError(t, fs.WriteFile(d, "a/"+FileName, []byte("version=9")))

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/impl/config"
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/fs"
+	"github.com/quorate/quorate/impl/metadata"
 	"github.com/quorate/quorate/impl/metaprops"
 	"github.com/quorate/quorate/impl/node"
 	"github.com/quorate/quorate/impl/snapshot"
@@ -89,11 +90,20 @@ func retention(c *config.Config) snapshot.Retention {
 
 func ticks(d time.Duration) core.Ticks { return core.Ticks(d.Milliseconds()) }
 
-// claim locks the log directories and holds what they say of themselves against the
-// configuration. It gives a directory id to one that has none. The metadata directory
-// is left to the node, which locks it itself.
+// claim locks the log directories and decides by what they say of themselves, and by the
+// configuration, how the node starts: [metaprops.Set.Decide]. Who is refused has touched
+// nothing. The metadata directory is left to the node, which locks it itself.
 func (o *options) claim(log *slog.Logger) (release func(), err error) {
 	dirs := Directories(o.file)
+	d, err := o.decide(dirs)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range d.Online.Dirs {
+		if err := fs.MkdirAll(fs.OS{}, dir.Path); err != nil {
+			return nil, err
+		}
+	}
 	var locks []func()
 	unlockAll := func() {
 		for _, unlock := range locks {
@@ -105,53 +115,72 @@ func (o *options) claim(log *slog.Logger) (release func(), err error) {
 			unlockAll()
 		}
 	}()
-	for _, dir := range dirs {
-		unlock, err := node.LockDir(dir)
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, notFormatted(o.file, dir)
-		}
+	for _, dir := range d.Online.Dirs {
+		unlock, err := node.LockDir(dir.Path)
 		if err != nil {
-			return nil, fmt.Errorf("lock %s: %w", dir, err)
+			return nil, fmt.Errorf("lock %s: %w", dir.Path, err)
 		}
 		locks = append(locks, unlock)
 	}
-	set, err := metaprops.Load(fs.OS{}, dirs)
+	d, err = o.decide(dirs) // again, since somebody may just have used them
 	if err != nil {
 		return nil, err
 	}
-	if err := set.Check(o.file.NodeID, ""); err != nil {
+	if err := o.prepare(d, log); err != nil {
 		return nil, err
-	}
-	o.node.ClusterID = set.ClusterID()
-	if o.node.ClusterID == "" && set.Dirs[0].Formatted {
-		return nil, fmt.Errorf("%s has no cluster.id, and to learn it from the quorum is not supported yet", filepath.Join(dirs[0], metaprops.FileName))
-	}
-	for i, d := range set.Dirs {
-		if !d.Formatted {
-			return nil, notFormatted(o.file, d.Path)
-		}
-		// It is below metadata.log.dir and nowhere else.
-		if _, err := os.Stat(filepath.Join(d.Path, logDir)); err == nil && i > 0 {
-			return nil, fmt.Errorf("%s has a %s, but metadata.log.dir is %s", d.Path, logDir, dirs[0])
-		}
-		if d.Directory == (metaprops.DirectoryID{}) && d.Version > 0 {
-			d.Directory = metaprops.NewDirectoryID()
-			if err := metaprops.Write(fs.OS{}, d.Path, d.Properties); err != nil {
-				return nil, err
-			}
-			log.Info("gave a directory id", "dir", d.Path, "directory", d.Directory.String())
-		}
-		if i == 0 {
-			o.node.Directory = core.DirectoryID(d.Directory)
-		}
 	}
 	locks[0]()
 	locks = locks[1:]
 	return unlockAll, nil
 }
 
-func notFormatted(c *config.Config, dir string) error {
-	return fmt.Errorf("%s is not formatted: kraftd format -config %s -cluster-id ID does it", dir, c.File)
+// decide reads the log directories, and changes nothing.
+func (o *options) decide(dirs []string) (metaprops.Decision, error) {
+	c := o.file
+	local, zeroErr := metadata.ReadLocal(fs.OS{}, dirs[0])
+	start := metaprops.Start{
+		Node: c.NodeID, Zero: local.ZeroClusterID, Snapshot: local.SnapshotClusterID, HasLog: local.HasLog,
+		Bootstrap: metaprops.IsBootstrap(c.Controller, c.IsVoter(), local.HasZero, c.Quorate.UnformattedVoters),
+		KeepLog:   c.IsVoter() && c.Quorate.UnformattedVoters,
+	}
+	set, _ := metaprops.Load(fs.OS{}, dirs) // an error is in the set too
+	d, err := set.Decide(start, metaprops.NewDirectoryID)
+	if errors.Is(err, metaprops.ErrNotFormatted) {
+		return d, fmt.Errorf("%w: kraftd format -config %s -cluster-id ID does it", err, c.File)
+	}
+	if err == nil {
+		err = zeroErr
+	}
+	for _, dir := range dirs[1:] {
+		// It is below metadata.log.dir and nowhere else.
+		if _, statErr := os.Stat(filepath.Join(dir, logDir)); statErr == nil && err == nil {
+			err = fmt.Errorf("%s has a %s, but metadata.log.dir is %s", dir, logDir, dirs[0])
+		}
+	}
+	return d, err
+}
+
+// prepare writes what is missing, and tells the node who it is.
+func (o *options) prepare(d metaprops.Decision, log *slog.Logger) error {
+	for _, dir := range d.Offline {
+		log.Warn("a log directory is offline", "dir", dir.Path, "error", dir.Err)
+	}
+	if d.ClusterID == "" {
+		return fmt.Errorf("%s has no cluster.id, and to learn it from the quorum is not supported yet",
+			filepath.Join(d.Online.Dirs[0].Path, metaprops.FileName))
+	}
+	for _, dir := range d.Write {
+		if err := metaprops.Write(fs.OS{}, dir.Path, dir.Properties); err != nil {
+			if dir.Path == o.file.MetadataLogDir {
+				return err
+			}
+			log.Warn("a log directory is offline", "dir", dir.Path, "error", err)
+			continue
+		}
+		log.Info("wrote "+metaprops.FileName, "dir", dir.Path, "version", dir.Version, "cluster", dir.ClusterID, "directory", dir.Directory.String())
+	}
+	o.node.ClusterID, o.node.Directory = d.ClusterID, core.DirectoryID(d.Directory)
+	return nil
 }
 
 // Directories are the log directories of a configuration, each once, that of the

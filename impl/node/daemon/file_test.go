@@ -127,7 +127,7 @@ func TestFromFile(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(line), &entry), line)
 		messages = append(messages, entry["msg"].(string))
 	}
-	require.Equal(t, "gave a directory id", messages[0])
+	require.Equal(t, "wrote meta.properties", messages[0])
 	require.Subset(t, messages, []string{"started", "is Leader", "stops", "stopped"})
 	require.Equal(t, "stopped", messages[len(messages)-1])
 	for _, d := range []string{"m", "a", "b"} {
@@ -150,7 +150,7 @@ func TestFileRefused(t *testing.T) {
 		"two listeners": {"controller.listener.names=C,D\nlisteners=C://127.0.0.1:0,D://127.0.0.1:0\n", nil, 2, "listeners: more than one is not supported yet"},
 		"bad value":     {"metadata.log.segment.bytes=x\n", nil, 2, "node.properties:9: metadata.log.segment.bytes=x: want a number"},
 		"no directory": {"", func(t *testing.T, dir string) { require.NoError(t, os.RemoveAll(dir+"/b")) }, 1,
-			"/b is not formatted: kraftd format -config "},
+			"/b is not formatted, as a controller that takes part in the first election must be"},
 		"not formatted": {"", func(t *testing.T, dir string) { require.NoError(t, os.Remove(dir+"/m/meta.properties")) }, 1, "/m is not formatted"},
 		"other node": {"", func(t *testing.T, dir string) {
 			require.NoError(t, metaprops.Write(fs.OS{}, dir+"/a", metaprops.Properties{Version: 1, ClusterID: "c", NodeID: 2}))
