@@ -229,9 +229,9 @@ Model_five_epochs ==
      late |-> 0, inFlight |-> 1, immediate |-> {}, silent |-> {"BeginQuorumEpoch"}, mergeFlush |-> FALSE,
      staysDown |-> FALSE, bootstrap |-> FALSE, checkQuorum |-> FALSE, park |-> FALSE]
 
-\* A stands, then A or C in four epochs, then C.
+\* A stands first, then A or C in five more epochs: more than a thousand million states.
 Model_six_epochs ==
-    [voters |-> 3, observers |-> 0, preVote |-> {}, epochs |-> 6, stand |-> <<{1}, {1, 3}, {1, 3}, {1, 3}, {1, 3}, {3}>>,
+    [voters |-> 3, observers |-> 0, preVote |-> {}, epochs |-> 6, stand |-> <<{1}, {1, 3}, {1, 3}, {1, 3}, {1, 3}, {1, 3}>>,
      records |-> 0, crashes |-> 0, disks |-> 0, reads |-> 0, resigns |-> 0,
      late |-> 0, inFlight |-> 1, immediate |-> {}, silent |-> {"BeginQuorumEpoch"}, mergeFlush |-> FALSE,
      staysDown |-> FALSE, bootstrap |-> FALSE, checkQuorum |-> FALSE, park |-> FALSE]
