@@ -356,6 +356,12 @@ func getBytes(ctx context.Context, s objects.Store, key string) ([]byte, error) 
 	return io.ReadAll(io.LimitReader(r, 1<<20))
 }
 
+// Export writes the database of an image to a file, if it is what was committed.
+func (m *Manager) Export(ctx context.Context, c Commit, to string) error {
+	var r Restored
+	return m.fetch(ctx, c, to, &r)
+}
+
 // Verify reads an image as a restore would, and puts nothing in place.
 func (m *Manager) Verify(ctx context.Context, c Commit) error {
 	dir, err := os.MkdirTemp(m.Dir, "verify-")

@@ -1,0 +1,101 @@
+// Package cli is the command registry, but for what stores of images it can open beside a
+// directory: impl/registry/cloud has the same with buckets.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/quorate/quorate/impl/registry/checkpoint"
+	"github.com/quorate/quorate/impl/registry/journal"
+	"github.com/quorate/quorate/impl/registry/objects"
+	"github.com/spf13/cobra"
+)
+
+// Opener opens a store of images that an URL names.
+type Opener func(ctx context.Context, u *url.URL) (objects.Store, error)
+
+// Exit codes.
+const (
+	exitFailed  = 1
+	exitUsage   = 2
+	exitMissing = 3 // no checkpoint can be used and the journal is not whole
+	exitForeign = 4 // checkpoints are of another journal, or the journal lost its tail
+)
+
+// Main runs the command and returns the exit code. openers are by scheme.
+func Main(openers map[string]Opener, args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := &cobra.Command{
+		Use:   "registry",
+		Short: "A schema registry that is fed by a journal and starts from checkpoints",
+		Long: `A schema registry that is fed by a journal and starts from checkpoints.
+
+Exit codes: 0 done, 1 it failed, 2 usage, 3 no checkpoint can be used and the journal is
+not whole, 4 the journal is not that of the checkpoints.`,
+		SilenceUsage: true, SilenceErrors: true,
+	}
+	c := &command{openers: openers}
+	root.AddCommand(c.run(), c.checkpoint(), c.restore(), c.trim())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetArgs(args)
+	return code(root.ExecuteContext(ctx))
+}
+
+// usageError is a mistake in the arguments.
+type usageError struct{ error }
+
+func code(err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, "registry:", err)
+	var missing *checkpoint.MissingError
+	var hole *journal.HoleError
+	switch {
+	case errors.As(err, new(usageError)):
+		return exitUsage
+	case errors.As(err, &missing), errors.As(err, &hole):
+		return exitMissing
+	case errors.Is(err, checkpoint.ErrForeign):
+		return exitForeign
+	}
+	return exitFailed
+}
+
+type command struct{ openers map[string]Opener }
+
+// store opens where images are: a directory, or an URL of a scheme that is known.
+func (c *command) store(ctx context.Context, where string) (objects.Store, error) {
+	if where == "" {
+		return nil, nil
+	}
+	if scheme, _, ok := strings.Cut(where, "://"); ok {
+		u, err := url.Parse(where)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		open := c.openers[scheme]
+		if open == nil {
+			return nil, usageError{fmt.Errorf("-objects %s: this command opens directories only; impl/registry/cloud has one that opens buckets", where)}
+		}
+		return open(ctx, u)
+	}
+	return objects.NewDir(where)
+}
+
+// needStore is store where there must be one.
+func (c *command) needStore(ctx context.Context, where string) (objects.Store, error) {
+	s, err := c.store(ctx, where)
+	if err == nil && s == nil {
+		err = usageError{errors.New("--objects must be given")}
+	}
+	return s, err
+}
