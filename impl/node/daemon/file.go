@@ -31,14 +31,11 @@ func (o *options) load(name string) error {
 	if o.metrics == "" {
 		o.metrics = c.Quorate.MetricsListener
 	}
-	switch {
-	case c.Broker:
-		return fmt.Errorf("%s: process.roles: kraftd is a controller and no broker; kraftd format can prepare the directories of one", name)
-	case len(c.Voters) == 0:
-		return fmt.Errorf("%s: a quorum without controller.quorum.voters needs a dynamic voter set (kraft.version 1), which is not supported yet", name)
+	if c.Broker && c.Controller {
+		return fmt.Errorf("%s: process.roles: kraftd serves no clients of a broker: want controller, or broker for an observer of the metadata log", name)
 	}
 	listener := c.ControllerListener()
-	if len(c.Listeners) > 1 {
+	if c.Controller && len(c.Listeners) > 1 {
 		return fmt.Errorf("%s: listeners: more than one is not supported yet", name)
 	}
 	o.node = node.Config{
@@ -98,6 +95,9 @@ func (o *options) claim(log *slog.Logger) (release func(), err error) {
 	d, err := o.decide(dirs)
 	if err != nil {
 		return nil, err
+	}
+	if len(o.file.Voters) == 0 {
+		return nil, fmt.Errorf("%s: a quorum without controller.quorum.voters needs a dynamic voter set (kraft.version 1), which is not supported yet", o.file.File)
 	}
 	for _, dir := range d.Online.Dirs {
 		if err := fs.MkdirAll(fs.OS{}, dir.Path); err != nil {
