@@ -28,6 +28,7 @@ import (
 const (
 	checkpointFormat = 1
 	manifestName     = "MANIFEST"
+	claimFile        = "LOCK"
 )
 
 // durable is what the order of writing a checkpoint is about. Tests watch it, and
@@ -119,18 +120,29 @@ func (id identity) differs(of identity) string {
 	return strings.Join(list, ", ")
 }
 
-// goals are functions, which no checkpoint can tell apart.
-func (s *search[S]) checkCheckpoint() error {
-	switch o := &s.opt; {
-	case o.Checkpoint == "" && o.Resume == "":
-		return nil
-	case s.goal != nil:
+// claimCheckpoints makes the directory for checkpoints, and keeps other runs from it.
+func (s *search[S]) claimCheckpoints() error {
+	root := s.opt.Checkpoint
+	if s.goal != nil && (root != "" || s.opt.Resume != "") { // no checkpoint can tell functions apart
 		return fmt.Errorf("only a search that judges properties has checkpoints")
-	case o.Checkpoint != "" && o.Checkpoint != o.Resume:
-		path := filepath.Join(o.Checkpoint, manifestName)
-		if _, err := os.Stat(path); err == nil {
-			return fmt.Errorf("%s: there is a checkpoint already: resume it, or remove it", path)
-		}
+	}
+	if root == "" {
+		return nil
+	}
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return fmt.Errorf("directory for checkpoints: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(root, claimFile), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("directory for checkpoints: %w", err)
+	}
+	if !tryLock(f) {
+		f.Close()
+		return fmt.Errorf("%s: another run writes its checkpoints there", root)
+	}
+	s.claim = f
+	if root != s.opt.Resume && HasCheckpoint(root) {
+		return fmt.Errorf("%s: there is a checkpoint already: resume it, or remove it", filepath.Join(root, manifestName))
 	}
 	return nil
 }
@@ -166,9 +178,6 @@ func (s *search[S]) checkpoint(more bool) error {
 
 func (s *search[S]) writeCheckpoint() error {
 	root := s.opt.Checkpoint
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return err
-	}
 	m := s.manifest()
 	dir := filepath.Join(root, m.dir())
 	if err := os.RemoveAll(dir); err != nil { // of a process that was killed

@@ -65,7 +65,7 @@ func resumed[S comparable](t *testing.T, spec func() Spec[S], opt Options, depth
 			require.NoError(t, err)
 			left, err := os.ReadDir(first.Checkpoint)
 			require.NoError(t, err)
-			assert.Len(t, left, 2, "one checkpoint and the manifest")
+			assert.Len(t, left, 3, "one checkpoint, the manifest and the lock")
 			second.MaxDepth, second.Workers, second.Checkpoint = 0, workers[0], ""
 			model := spec()
 			got, err := Run(model, second)

@@ -205,7 +205,7 @@ func TestCheckpointsAreDurableInOrder(t *testing.T) {
 		require.Equal(t, figures(want), figures(got), "after %q", *steps)
 		left, e := os.ReadDir(dir)
 		require.NoError(t, e)
-		assert.Len(t, left, 2, "nothing of the crash is left after the next checkpoint: %v", left)
+		assert.Len(t, left, 3, "but for the lock nothing of the crash is left after the next checkpoint: %v", left)
 		if err == nil {
 			inOrder(t, *steps, m)
 			break
@@ -250,5 +250,22 @@ func TestResumeRefusesOtherConstants(t *testing.T) {
 	_, err = Run(&constants{grid{side: 100}, 2}, Options{Resume: dir})
 	require.ErrorContains(t, err, "constants is [{Side 1}] there and [{Side 2}] here")
 	_, err = Run(&constants{grid{side: 100}, 1}, Options{Resume: dir})
+	require.NoError(t, err)
+}
+
+// Two runs that write their checkpoints to one directory would take them from each
+// other.
+func TestCheckpointsAreOfOneRun(t *testing.T) {
+	if !locks {
+		return
+	}
+	dir := t.TempDir()
+	claimed := &search[gridState]{opt: Options{Checkpoint: dir}}
+	require.NoError(t, claimed.claimCheckpoints())
+	opt := Options{Checkpoint: dir, CheckpointEvery: 1}
+	_, err := Run(Spec[gridState](&grid{side: 40}), opt)
+	require.EqualError(t, err, dir+": another run writes its checkpoints there")
+	require.NoError(t, claimed.claim.Close())
+	_, err = Run(Spec[gridState](&grid{side: 40}), opt)
 	require.NoError(t, err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -62,6 +63,7 @@ type search[S any] struct {
 	number     int       // of the last checkpoint
 	last       *SavedAt  // that checkpoint
 	saved      time.Time // when that was
+	claim      *os.File  // keeps other runs from the directory for checkpoints
 	disk       *disk     // nil: everything is in memory
 	dir        *workDir
 	memory     Memory
@@ -114,6 +116,9 @@ func explore[S any](spec Spec[S], opt Options, goal func(*S) Props) (result *Res
 		return nil, err
 	}
 	defer s.free()
+	if err := s.claimCheckpoints(); err != nil {
+		return nil, err
+	}
 	if opt.Mem > 0 || opt.ParentsOnDisk {
 		if err := s.useDisk(); err != nil {
 			return nil, err
@@ -202,9 +207,6 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S
 	if err := opt.checkDisk(); err != nil {
 		return nil, err
 	}
-	if err := s.checkCheckpoint(); err != nil {
-		return nil, err
-	}
 	s.saved = s.began
 	projector, _ := spec.(Projector[S])
 	if opt.Projected && projector == nil {
@@ -268,6 +270,9 @@ func newSearch[S any](spec Spec[S], opt Options, goal func(*S) Props) (*search[S
 }
 
 func (s *search[S]) free() {
+	if s.claim != nil {
+		s.claim.Close()
+	}
 	s.seen.free()
 	if s.seenToo != nil {
 		s.seenToo.free()
