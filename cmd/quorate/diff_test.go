@@ -35,6 +35,7 @@ func TestDiff(t *testing.T) {
 		{"diff -model commit base", exitUsage, []string{"want two sides to compare, not 1"}},
 		{"diff base base", exitUsage, []string{"which model?"}},
 		{"diff -model commit base comit", exitUsage, []string{`comit: unknown model "comit", did you mean "commit"`}},
+		{"diff -model commit base mutation=etcd-8243", exitUsage, []string{"etcd-8243 breaks what comes about in the end, which is judged by: quorate live -mutate etcd-8243"}},
 		{"diff -model commit base mutation=figure8", exitUsage, []string{`unknown mutation "figure8", did you mean "figure-8"`}},
 		{"diff -model commit base mutation=", exitUsage, []string{"want one mutation, as mutation=KAFKA-12619"}},
 		{"diff -model commit base drop=BecomeLeader", exitUsage, []string{"named Action.Guard"}},

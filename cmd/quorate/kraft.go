@@ -106,7 +106,7 @@ func kraftVariant(v Variant) (spec.Variant, error) {
 			for i := range spec.Mutations {
 				ids = append(ids, spec.Mutations[i].ID)
 			}
-			return out, unknown("mutation", v.Mutation, ids)
+			return out, unknownMutation(v.Mutation, ids)
 		}
 		out.Mutation = mu
 	}

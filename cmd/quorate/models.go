@@ -72,6 +72,14 @@ func lookUp(name string) (*entry, error) {
 // unknown is the error for a name that is not among those known.
 func unknown(kind, name string, known []string) error { return checker.Unknown(kind, name, known) }
 
+// unknownMutation is unknown for commands that judge safety.
+func unknownMutation(id string, known []string) error {
+	if slices.Contains(liveMutationNames(), id) {
+		return fmt.Errorf("%s breaks what comes about in the end, which is judged by: quorate live -mutate %s", id, id)
+	}
+	return unknown("mutation", id, known)
+}
+
 // modelFlags say which models a command is about.
 type modelFlags struct {
 	names []string // or patterns of names
@@ -229,7 +237,7 @@ func chosenFor(v Variant) ([]*entry, error) {
 	}
 	if len(list) == 0 {
 		slices.Sort(mutations)
-		return nil, unknown("mutation", v.Mutation, slices.Compact(mutations))
+		return nil, unknownMutation(v.Mutation, slices.Compact(mutations))
 	}
 	return list, nil
 }
