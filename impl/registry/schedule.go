@@ -42,14 +42,21 @@ func (i *Instance) Checkpoint(ctx context.Context) (checkpoint.Commit, error) {
 	i.slowest.Store(0)
 	lag := i.watchLag(ctx)
 	c, err := i.manager.Make(ctx, i.DB())
+	if err != nil && i.ctx.Err() != nil {
+		err = errors.Join(ErrNotReady, i.Err(), err)
+	}
 	if i.metrics != nil {
-		i.metrics.Pause.Observe(time.Duration(i.slowest.Load()).Seconds())
+		i.metrics.Pause.Observe(i.Pause().Seconds())
 		most, recovered := lag()
 		i.metrics.LagMax.Set(float64(most))
 		i.metrics.LagRecover.Set(recovered.Seconds())
 	}
 	return c, err
 }
+
+// Pause is the longest time for which a transaction kept others waiting, since the last
+// checkpoint began.
+func (i *Instance) Pause() time.Duration { return time.Duration(i.slowest.Load()) }
 
 // watchLag looks how many records wait to be applied, until what it returns is called,
 // which waits until there are few again, but not for long.

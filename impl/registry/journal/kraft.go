@@ -253,6 +253,17 @@ func (k *KRaft) Append(ctx context.Context, value []byte) (int64, error) {
 	return k.propose(ctx, kindOp, value)
 }
 
+// AppendAll appends many records at once, if this node leads: all of them, or none. It is
+// for bringing in a journal that there was before.
+func (k *KRaft) AppendAll(ctx context.Context, values [][]byte) (first int64, err error) {
+	records := make([][]byte, len(values))
+	for i, v := range values {
+		records[i] = append([]byte{kindOp}, v...)
+	}
+	first, _, err = k.n.Propose(ctx, records)
+	return first, mapError(err)
+}
+
 // propose appends here or where the leader is. It waits for a leader.
 func (k *KRaft) propose(ctx context.Context, kind byte, value []byte) (int64, error) {
 	for {

@@ -33,7 +33,7 @@ type judge struct {
 	lives   map[string]*life
 	commits map[string]Event  // by checkpoint
 	applied map[int64]bool    // offsets that ended a transaction
-	order   map[string]string // sums by first and last offset
+	order   map[string]string // sums by first and last offset, and epoch
 	journal string
 	found   []error
 	seen    map[string]bool
@@ -123,7 +123,7 @@ func (j *judge) apply(l *life) {
 	if e.First <= l.last || e.Offset < e.First {
 		j.violated("ServingPrefix", "offsets %d to %d after %d", e.First, e.Offset, l.last)
 	}
-	key := fmt.Sprint(e.First, " ", e.Offset)
+	key := fmt.Sprint(e.First, " to ", e.Offset, " in epoch ", e.Epoch)
 	if sum, ok := j.order[key]; ok && sum != e.Sum {
 		j.violated("StateMachineSafety", "offsets %s are other records than another instance applied", key)
 	}
