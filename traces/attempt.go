@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/quorate/quorate/checker"
@@ -30,6 +31,11 @@ type outcome struct {
 func (v *validator) apply(w *world, n int, base *spec.Replica, e *event.Event, c *comparison) {
 	first := e.Inc != v.nodes[n].inc
 	switch {
+	case e.Attach != nil || e.Detach != nil: // nothing happens
+		before := c.n
+		if v.state(c, base, &e.State); c.n == before {
+			*v.outcome() = outcome{replica: *base, stutter: true, read: w.reading[n]}
+		}
 	case first && (e.Action == spec.ActionRestart.String() || e.Action == ""):
 		v.restart(w, n, base, e, c)
 	case first:
@@ -196,6 +202,7 @@ func (v *validator) attemptWith(w *world, n int, base *spec.Replica, a spec.Acti
 	before := c.n
 	var m *spec.Msg
 	if l != nil {
+		l = v.known(w, l, e.Recv)
 		m = &l.msg
 		if h := spec.HandlerOf(m); h != a {
 			same(c, "action", h.String(), a.String())
@@ -343,7 +350,7 @@ func (v *validator) compare(c *comparison, w *world, n int, base *spec.Replica, 
 	default:
 		o.sent, o.hasSent = out[0], true
 		m, s := &o.sent, &sends[0]
-		if l != nil && l.parked && m.Error == spec.FencedLeaderEpoch && s.Error == errorCodes[spec.NotLeaderOrFollower] {
+		if l != nil && (l.parked || v.cut.begins[n] != nil && e.Inc == v.cut.begins[n].Inc) && m.Error == spec.FencedLeaderEpoch && s.Error == errorCodes[spec.NotLeaderOrFollower] {
 			v.tolerate(ParkedFetchRefused)
 			m.Error = spec.NotLeaderOrFollower
 		}
@@ -370,6 +377,9 @@ func (v *validator) compare(c *comparison, w *world, n int, base *spec.Replica, 
 			same(c, "send.conn.from", v.who.ids[n], s.Conn.From)
 			same(c, "send.conn.to", v.who.node(m.Dst), s.Conn.To)
 			same(c, "send.conn.inc", e.Inc, s.Conn.Inc)
+			if b := v.cut.begins[n]; b != nil && b.Inc == e.Inc && s.Correlation <= b.Attach.Correlation {
+				c.differ("send.corr", fmt.Sprintf("above %d, that of the last request before recording began", b.Attach.Correlation), fmt.Sprint(s.Correlation))
+			}
 		}
 		if w.bag[id] != nil && !m.Response {
 			c.differ("send identity", "a new one", v.describe(s)+" was sent before")

@@ -355,11 +355,16 @@ const maxRecords = math.MaxInt32
 // all, names that are not in the schema's vocabulary, numbers of records that no
 // step can have, and nodes that take no part.
 func (v *validator) check(e *event.Event) error {
+	if e.Attach != nil || e.Detach != nil {
+		if err := checkEnds(e); err != nil {
+			return err
+		}
+	}
 	if e.Action == "" {
 		switch {
 		case e.Args != (event.Args{}):
 			return errors.New("args without an action: they are those of an action that has a name")
-		case e.Recv == nil && len(e.Send) == 0 && e.State.Has == 0 && e.Log == nil && e.Durable == nil:
+		case e.Recv == nil && len(e.Send) == 0 && e.State.Has == 0 && e.Log == nil && e.Durable == nil && e.Detach == nil:
 			return errors.New("an event that says nothing: no action, recv, send, state, log or durable")
 		}
 	}
@@ -431,4 +436,26 @@ func checkRuns(runs []event.Run) error {
 // does not tell, or has none.
 func (v *validator) untold(m *event.Message) bool {
 	return v.unsaid.records && m.Kind == event.Fetch && m.Response && m.Records == nil
+}
+
+// checkEnds is check for an event with which recording begins or ends.
+func checkEnds(e *event.Event) error {
+	what := "detach"
+	if e.Attach != nil {
+		what = "attach"
+	}
+	switch {
+	case e.Attach != nil && e.Detach != nil:
+		return errors.New("attach and detach in one event")
+	case e.Action != "" && !(e.Attach != nil && e.Action == spec.ActionRestart.String()):
+		return fmt.Errorf("%s in a %s", what, e.Action)
+	case e.Recv != nil || len(e.Send) > 0 || e.Log != nil || e.Durable != nil && e.Action == "" || e.Args != (event.Args{}):
+		return fmt.Errorf("%s in an event in which something happens", what)
+	case e.Attach == nil:
+		return nil
+	}
+	if err := checkRuns(e.Attach.Log); err != nil {
+		return fmt.Errorf("attach.log: %w", err)
+	}
+	return nil
 }

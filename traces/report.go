@@ -81,6 +81,13 @@ type past struct {
 func (v *validator) pastOf(n int, e *event.Event) past {
 	d := &v.nodes[n]
 	p := past{node: v.who.ids[n], inc: e.Inc, index: d.taken, line: d.source.Line(), seq: e.Seq, action: e.Action}
+	switch {
+	case e.Action != "":
+	case e.Attach != nil:
+		p.action = "attach"
+	case e.Detach != nil:
+		p.action = "detach"
+	}
 	if len(e.Send) > 0 {
 		m := &e.Send[0]
 		p.send, p.answers, p.to = m.Kind, m.Response, idOf(m).receiver()
@@ -385,7 +392,7 @@ func (v *validator) stuck() *Rejection {
 			return v.mismatch(n) // it was sent, but looked different
 		}
 	}
-	missing, err := neverSent(v.inputs)
+	missing, err := neverSent(v.inputs, nil)
 	// Who is to blame, rather than waits for them: who handles what never was, or what
 	// another event handles too, or what is nearly what is there.
 	worst, most := -1, -1

@@ -24,6 +24,17 @@ func number(name string, otherwise int) int {
 
 // record runs the simulator and keeps the events of each node.
 func record(t testing.TB, cfg sim.Config) ([]traces.Input, *traces.Run) {
+	byNode, run := recordEvents(t, cfg)
+	var inputs []traces.Input
+	for id := int32(1); int(id) <= len(run.Voters)+len(run.Observers); id++ {
+		if len(byNode[id]) > 0 {
+			inputs = append(inputs, traces.Events(fmt.Sprintf("node-%d", id), byNode[id]))
+		}
+	}
+	return inputs, run
+}
+
+func recordEvents(t testing.TB, cfg sim.Config) (map[int32][]event.Event, *traces.Run) {
 	byNode := map[int32][]event.Event{}
 	setup, err := cfg.Setup()
 	require.NoError(t, err)
@@ -33,18 +44,14 @@ func record(t testing.TB, cfg sim.Config) ([]traces.Input, *traces.Run) {
 	}})
 	require.NoError(t, err, "seed %d", cfg.Seed)
 	run := &traces.Run{PreVote: traces.PreVote{All: setup.PreVote}}
-	var inputs []traces.Input
 	for id := int32(1); int(id) <= setup.Voters+setup.Observers; id++ {
 		if int(id) <= setup.Voters {
 			run.Voters = append(run.Voters, id)
 		} else {
 			run.Observers = append(run.Observers, id)
 		}
-		if len(byNode[id]) > 0 {
-			inputs = append(inputs, traces.Events(fmt.Sprintf("node-%d", id), byNode[id]))
-		}
 	}
-	return inputs, run
+	return byNode, run
 }
 
 // TestSimulated validates runs of the simulator: nothing is hidden there. SEEDS is

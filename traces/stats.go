@@ -44,6 +44,14 @@ type Stats struct {
 	NotReached []string `json:"not_reached"`
 	// NotTaken are the actions of the specification that no event is.
 	NotTaken []string `json:"not_taken"`
+	// Attached and Detached are the nodes whose recordings begin, or end, in their lives.
+	Attached []int32 `json:"attached,omitempty"`
+	Detached []int32 `json:"detached,omitempty"`
+	// Assumed are messages that were sent, but not while their sender recorded, by kind.
+	Assumed map[string]int `json:"assumed,omitempty"`
+	// JudgedFrom is, if there are Attached, after how many events properties of several
+	// replicas began to be judged; -1: never.
+	JudgedFrom int64 `json:"judged_from,omitempty"`
 	// Tolerated counts known differences, see Differences.
 	Tolerated map[Tolerated]int `json:"tolerated,omitempty"`
 }
@@ -64,7 +72,9 @@ func (c *counters) event(e *event.Event, received bool, sent int) {
 	if c.byName == nil {
 		c.byName = map[string]int{}
 	}
-	c.byName[e.Action]++
+	if e.Action != "" || e.Attach == nil && e.Detach == nil {
+		c.byName[e.Action]++
+	}
 	c.Sent += sent
 	if received {
 		c.Received++
@@ -88,6 +98,7 @@ func (v *validator) summary() Stats {
 		Worlds: c.MaxWorlds, Cuts: c.Checked, Tolerated: c.tolerated, Lost: c.Lost, Copies: c.Copies, Hidden: map[string]int{},
 		Reached: []string{}, NotReached: []string{}, NotTaken: []string{},
 	}
+	v.cut.tell(&s, v.who.ids)
 	for name, n := range c.byName {
 		if name == "" {
 			name = "(not logged)"
@@ -159,18 +170,46 @@ func thousands(n int64) string {
 }
 
 // HiddenText lists hidden steps by kind.
-func (s *Stats) HiddenText() string {
-	if len(s.Hidden) == 0 {
+func (s *Stats) HiddenText() string { return byKind(s.Hidden) }
+
+func byKind(of map[string]int) string {
+	if len(of) == 0 {
 		return "0"
 	}
 	var list []string
 	total := 0
-	for name, n := range s.Hidden {
+	for name, n := range of {
 		list = append(list, fmt.Sprintf("%s %d", name, n))
 		total += n
 	}
 	sort.Strings(list)
 	return fmt.Sprintf("%d (%s)", total, strings.Join(list, ", "))
+}
+
+// PartialText says of recordings that begin or end in the lives of nodes which they are,
+// and what could not be checked; empty if there are none.
+func (s *Stats) PartialText() string {
+	if len(s.Attached)+len(s.Detached) == 0 {
+		return ""
+	}
+	var list []string
+	if len(s.Attached) > 0 {
+		list = append(list, fmt.Sprintf("recording begins in the lives of %v", s.Attached))
+	}
+	if len(s.Detached) > 0 {
+		list = append(list, fmt.Sprintf("it ends in those of %v", s.Detached))
+	}
+	list = append(list, "messages assumed: "+byKind(s.Assumed))
+	switch {
+	case s.JudgedFrom > 0:
+		list = append(list, fmt.Sprintf("properties of several replicas judged from event %s on", thousands(s.JudgedFrom)))
+	case s.JudgedFrom < 0:
+		list = append(list, "properties of several replicas not judged")
+	}
+	if len(s.Detached) > 0 {
+		list = append(list, "nor once one has ended")
+	}
+	return strings.Join(list, "; ")
 }
 
 // propertyNames are the names of properties in a set.

@@ -63,7 +63,7 @@ func Validate(inputs []Input, opt Options) (*Result, error) {
 	}
 	defer v.close()
 	if opt.Hidden > 0 {
-		if v.unlogged, err = neverSent(inputs); err != nil {
+		if v.unlogged, err = neverSent(inputs, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -139,6 +139,8 @@ type validator struct {
 	lastFrom  int64 // position, at its node, of the event that sent what was last received
 	quiet     bool  // a rejection needs no reasons
 	muted     bool  // noting of tolerated differences is off
+	cut       recordings
+	news      nodeSet // what the event taken tells its node of recordings that begin late
 }
 
 func newValidator(inputs []Input, opt Options) (*validator, error) {
@@ -241,8 +243,9 @@ func (v *validator) close() {
 	}
 }
 
-// neverSent reads all traces for messages that are received, but not sent.
-func neverSent(inputs []Input) (map[messageID]bool, error) {
+// neverSent reads all traces for messages that are received, but not sent. see, if there,
+// is called with every event.
+func neverSent(inputs []Input, see func(e *event.Event)) (map[messageID]bool, error) {
 	sent, missing := map[messageID]bool{}, map[messageID]bool{}
 	for _, in := range inputs {
 		s, err := in.Open()
@@ -253,6 +256,9 @@ func neverSent(inputs []Input) (map[messageID]bool, error) {
 		for {
 			if err = s.Read(&e); err != nil {
 				break
+			}
+			if see != nil {
+				see(&e)
 			}
 			if m := e.Recv; m != nil && !m.External && !sent[idOf(m)] {
 				missing[idOf(m)] = true
@@ -312,6 +318,10 @@ func (v *validator) admit(n int) error {
 		err = fmt.Errorf("incarnation %d after incarnation %d", e.Inc, d.inc)
 	case e.Inc == d.inc && e.Seq != d.seq+1, e.Inc > d.inc && e.Seq != 1:
 		err = fmt.Errorf("incarnation %d, event %d after incarnation %d, event %d: a gap", e.Inc, e.Seq, d.inc, d.seq)
+	case e.Attach != nil && d.inc != 0:
+		err = errors.New("recording begins, in a trace that has an event")
+	case v.cut.ends[n] != nil:
+		err = errors.New("recording had ended with the event before")
 	case e.Inc == d.inc && e.Step < d.step:
 		err = fmt.Errorf("step %d after step %d", e.Step, d.step)
 	default:
@@ -322,6 +332,12 @@ func (v *validator) admit(n int) error {
 
 // run takes events until none is left or none can be.
 func (v *validator) run() (*Result, error) {
+	if err := v.survey(); err != nil {
+		return nil, err
+	}
+	if rejection := v.begin(); rejection != nil {
+		return v.result(rejection), nil
+	}
 	for {
 		n := v.choose()
 		if n < 0 {
@@ -330,6 +346,11 @@ func (v *validator) run() (*Result, error) {
 		rejection := v.take(n)
 		if rejection != nil {
 			return v.result(rejection), nil
+		}
+		if v.nodes[n].event.Detach != nil {
+			if err := v.detached(n); err != nil {
+				return nil, err
+			}
 		}
 		if err := v.next(n); err != nil {
 			return nil, err
@@ -375,12 +396,35 @@ func (v *validator) choose() int {
 			return n
 		}
 	}
+	if n := v.ending(); n >= 0 || !v.cut.partial {
+		return n
+	}
+	v.cut.twice = true
+	defer func() { v.cut.twice = false }()
+	for n := range v.who.ids {
+		if v.canTake(n) {
+			v.at = n
+			return n
+		}
+	}
 	return -1
 }
 
+// ending finds a node whose recording ends next. That waits until nobody else can go on,
+// since nothing is known of the node from then on.
+func (v *validator) ending() int {
+	for n := range v.who.ids {
+		if d := &v.nodes[n]; d.ready && d.event.Detach != nil {
+			return n
+		}
+	}
+	return -1
+}
+
+// canTake also assumes the message that the event needs, if it may.
 func (v *validator) canTake(n int) bool {
 	d := &v.nodes[n]
-	if !d.ready {
+	if !d.ready || d.event.Detach != nil {
 		return false
 	}
 	if !v.receives(&d.event) {
@@ -395,7 +439,7 @@ func (v *validator) canTake(n int) bool {
 			}
 		}
 	}
-	return false
+	return v.assumed(n, d.event.Recv)
 }
 
 // isSame says whether a letter is the message that was recorded.
@@ -414,6 +458,9 @@ func (v *validator) chooseHidden() int {
 			if v.canTake(n) && !v.restarts(n) {
 				return n
 			}
+		}
+		if n := v.ending(); n >= 0 {
+			return n
 		}
 		if !v.findHidden(true) && !v.findHidden(false) {
 			break
@@ -590,6 +637,13 @@ func (v *validator) commit(w *world, n int, o *outcome, e *event.Event) checker.
 		v.tolerate(DiedBeforeSending)
 	}
 	var bad checker.Props
+	v.news = 0
+	if v.receives(e) {
+		l := w.bag[idOf(e.Recv)]
+		if v.news = l.past; l.assumed {
+			w.ghost.NoteStarts(&o.replica)
+		}
+	}
 	if !o.stutter && !sendsOnly(o.action) {
 		bad = v.move(w, n, o.action, &o.replica)
 	}
@@ -618,7 +672,11 @@ func (v *validator) commit(w *world, n int, o *outcome, e *event.Event) checker.
 	}
 	if o.hasSent {
 		s := v.sends(e)
-		l := &letter{msg: o.sent, read: o.sentRead, by: v.pastOf(n, e)}
+		l := &letter{msg: o.sent, read: o.sentRead, by: v.pastOf(n, e), past: v.cut.past[n] | v.news}
+		if id := idOf(&s[0]); id.response {
+			q := w.bag[id.other()]
+			l.unread = q != nil && q.unread
+		}
 		id := idOf(&s[0])
 		l.open = v.untold(&s[0]) && s[0].Bytes > 0
 		if r := v.who.index(id.receiver()); r >= 0 {
@@ -690,6 +748,7 @@ func (v *validator) done(n int) {
 		delete(v.unlogged, idOf(e.Recv))
 	}
 	v.stats.event(e, v.receives(e) && !e.Args.Park, len(e.Send))
+	v.heard(n)
 	if v.stats.Events%pruneEvery == 0 {
 		for _, w := range v.worlds {
 			v.prune(w)

@@ -173,6 +173,9 @@ func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt trac
 		fmt.Fprint(table, header)
 		header = ""
 		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%d\t%s\t%s\n", rec.Name, len(s.Nodes), s.EventsText(), s.Crashes, s.Lost, s.HiddenText(), res.Verdict)
+		if text := s.PartialText(); text != "" {
+			reports = append(reports, rec.Name+": "+text)
+		}
 		if res.Rejection != nil {
 			reports = append(reports, rec.Name+": "+res.Verdict.String()+"\n"+res.Rejection.Text())
 		}

@@ -140,6 +140,9 @@ type Config struct {
 	Seed uint64
 	// Trace: give Event effects.
 	Trace bool
+	// Attach, with Trace: the first event tells all of the replica, as recording begins in
+	// its life, with this start.
+	Attach bool
 }
 
 // Election is the content of the quorum-state file.

@@ -91,6 +91,9 @@ func (r *Replica) trace(action string, args event.Args, in *Input, send *Op) {
 	if rec.persisted || rec.flushed >= 0 || rec.snapshot != NoSnapshot {
 		e.Durable = &event.Durable{Election: rec.persisted, LogEnd: int64(rec.flushed), Snapshot: rec.snapshot.event()}
 	}
+	if action == actRestart && r.cfg.Attach {
+		e.Attach = r.attachment()
+	}
 	r.recording = noRecording
 	r.op(OpEvent).Event = e
 }

@@ -320,6 +320,11 @@ func (d *Driver) record(ops []core.Op, i int, link Link, h Hooks) error {
 	if err := d.complete(e, link); err != nil {
 		return err
 	}
+	if e.Attach != nil {
+		if err := d.tellRecords(e, Records{}); err != nil {
+			return err
+		}
+	}
 	if err := h.Record(e); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/driver"
-	"github.com/quorate/quorate/traces/event"
 )
 
 // run is the loop: the only goroutine that touches the core.
@@ -224,14 +223,6 @@ func (n *Node) ResponseLink(conn core.ConnID) driver.Link {
 		return c.link
 	}
 	return driver.Link{External: true}
-}
-
-// Record implements [driver.Hooks].
-func (n *Node) Record(e *event.Event) error {
-	if err := n.trace.Write(e); err != nil {
-		return err
-	}
-	return n.trace.Flush()
 }
 
 // Flush implements [driver.Hooks].

@@ -68,7 +68,9 @@ type Node struct {
 	driver   *driver.Driver
 	trace    *event.Writer // nil: none
 	pending  *pending      // nil: no trace
-	steps    int64         // as the driver counts them
+	optional bool          // the node goes on if the trace cannot be written
+	tracing  tracing
+	steps    int64 // as the driver counts them
 	unlock   func()
 	effects  core.Effects
 	peers    map[core.ReplicaID]*outConn
@@ -188,6 +190,8 @@ func (n *Node) open() (err error) {
 		if err := n.openTrace(); err != nil {
 			return err
 		}
+		disk := n.driver.Disk()
+		n.coreCfg.Attach = !n.trace.Begun() && (n.incarnation > 1 || disk.HasElection || disk.LogEnd > 0)
 	}
 	if n.listener == nil {
 		addr := n.cfg.Listen
@@ -215,6 +219,7 @@ func (n *Node) openTrace() (err error) {
 	if n.trace, err = event.OpenAppend(n.cfg.Trace, n.self()); err != nil {
 		return err
 	}
+	n.tracing.begin(n.cfg.Trace)
 	if have := n.trace.LastIncarnation(); have >= n.incarnation {
 		return fmt.Errorf("%s: is of incarnation %d, and this is incarnation %d", n.cfg.Trace, have, n.incarnation)
 	}

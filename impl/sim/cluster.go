@@ -100,6 +100,13 @@ func (c *cluster) build() {
 	for i := range n {
 		c.nodes = append(c.nodes, newNode(c, i, voters))
 		c.at(c.rng.between(0, 100*millisecond), item{kind: restarts, node: i})
+		if c.cfg.Attach > 0 {
+			c.nodes[i].silent = true
+			c.at(c.cfg.Attach+Time(i)*7*millisecond, item{kind: attaches, node: i})
+		}
+		if c.cfg.Detach > 0 {
+			c.at(c.cfg.Detach+Time(i)*7*millisecond, item{kind: detaches, node: i})
+		}
 	}
 	for i := range c.knobs.clients {
 		c.clients = append(c.clients, &client{id: i + 1, leader: c.rng.below(n)})
@@ -181,6 +188,10 @@ func (c *cluster) happen(it *item) error {
 		return c.nodes[it.node].snapshots(it.inc)
 	case verifies:
 		return c.nodes[it.node].verify(it)
+	case attaches:
+		return c.nodes[it.node].attach()
+	case detaches:
+		return c.nodes[it.node].detach()
 	case faultStrikes:
 		return c.strike()
 	case partitionHeals:
@@ -197,10 +208,8 @@ func (c *cluster) emit(n *node, e *event.Event, appended []boundary) error {
 	if c.sinks.Clock != nil {
 		c.sinks.Clock(c.now)
 	}
-	if c.sinks.Event != nil {
-		if err := c.sinks.Event(e); err != nil {
-			return fmt.Errorf("event sink: %w", err)
-		}
+	if err := c.give(n, e); err != nil {
+		return err
 	}
 	if e.Action == "BecomeCandidate" {
 		for _, other := range c.nodes {
@@ -216,6 +225,20 @@ func (c *cluster) emit(n *node, e *event.Event, appended []boundary) error {
 		n.machine.frozen.End = 0
 	}
 	return c.check.observe(n.index, e, appended)
+}
+
+// give hands an event to the sink, if its node records.
+func (c *cluster) give(n *node, e *event.Event) error {
+	if c.sinks.Event == nil || n.silent {
+		return nil
+	}
+	if err := c.sinks.Event(e); err != nil {
+		return fmt.Errorf("event sink: %w", err)
+	}
+	if e.Attach != nil {
+		n.attachDue = false
+	}
+	return nil
 }
 
 // errCrash is what a hook returns where a crash was to happen.

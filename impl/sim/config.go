@@ -37,6 +37,9 @@ type Config struct {
 	// Snapshots: replicas take snapshots, logs start late, and the disks of observers are
 	// lost. Not drawn.
 	Snapshots bool
+	// Attach is when the first node begins to record, the others soon after: Sinks.Event
+	// takes nothing before. Detach is when they begin to end it; 0: never. Not drawn.
+	Attach, Detach Time
 	// GrantPreVoteAfterEnd: see core.Config. Not drawn.
 	GrantPreVoteAfterEnd bool
 

@@ -36,6 +36,7 @@ type node struct {
 	inc    int32
 	up     bool
 	core   replica
+	raw    *core.Replica // what core wraps, if it does
 	driver *driver.Driver
 	out    core.Effects
 
@@ -58,6 +59,8 @@ type node struct {
 	standing  int32 // epoch in which it was candidate last
 	machine   machine
 	last      *event.Event
+	silent    bool // nothing is recorded: not yet, or not any more
+	attachDue bool // recording begins with the next start
 
 	// Of the crash: what may have been left on disk without an event.
 	interrupted *driver.Driver
@@ -120,12 +123,14 @@ func (n *node) start() error {
 	}
 	n.driver, n.up = d, true
 	cfg := n.cfg
+	cfg.Attach = n.attachDue
+	n.silent = n.silent && !n.attachDue
 	cfg.Seed = mix(n.c.cfg.Seed ^ uint64(n.index)<<40 ^ uint64(n.inc)<<8)
 	r, err := core.New(cfg, d.Disk(), n.ticks(n.c.now), &n.out)
 	if err != nil {
 		return err
 	}
-	n.core = r
+	n.core, n.raw = r, r
 	if n.c.cfg.wrap != nil {
 		n.core = n.c.cfg.wrap(n.id, r)
 	}
@@ -266,6 +271,9 @@ func (n *node) Time() int64 { return 1_700_000_000_000 + int64(n.c.now/milliseco
 
 // Record implements [driver.Hooks].
 func (n *node) Record(e *event.Event) error {
+	if e.Action == "" { // recording begins or ends, and nothing happens
+		return n.c.give(n, e)
+	}
 	if err := n.point(); err != nil {
 		return err
 	}

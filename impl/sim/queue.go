@@ -34,6 +34,8 @@ const (
 	partitionHeals   // [inc: which one]
 	snapshots        // [node, inc]
 	verifies         // [node, inc, snapshot, transfer]
+	attaches         // [node]
+	detaches         // [node]
 )
 
 type item struct {

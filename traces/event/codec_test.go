@@ -81,7 +81,9 @@ func fullEvent() Event {
 	recv.Diverging, recv.Records = &EpochEnd{21, 22}, []Run{{23, Data, 24}}
 	return Event{Node: Node{1, "kQ"}, Inc: 2, Seq: 3, Step: 4, Action: "HandleFetchResponse", Args: Args{5, true, 6, SnapshotID{25, 26}},
 		Recv: &recv, Send: []Message{m}, State: State{1<<12 - 1, "Leader", 7, 8, 9, 10, 11, 12, 13, 14, 15, SnapshotID{27, 28}, Fetching{SnapshotID{29, 30}, 31}},
-		Log: &LogChange{16, 32, 17, []Run{{18, LeaderChange, 19}}, 20, false}, Durable: &Durable{true, 21, SnapshotID{33, 34}}}
+		Log: &LogChange{16, 32, 17, []Run{{18, LeaderChange, 19}}, 20, false}, Durable: &Durable{true, 21, SnapshotID{33, 34}},
+		Attach: &Attach{22, []Run{{40, Data, 41}}, []SnapshotID{{42, 43}}, 44, []int32{45}, true,
+			&Leading{46, true, []ReplicaEnd{{47, 48}}, 49, 50, []int32{51}}}, Detach: &Detach{52}}
 }
 
 // A log that began with a snapshot of another replica has no digest.
@@ -206,6 +208,10 @@ func prune(event map[string]any) {
 	none(log, "appended")
 	durable, _ := event["durable"].(map[string]any)
 	none(durable, "election")
+	attach, _ := event["attach"].(map[string]any)
+	none(attach, "snapshots", "fetchingSize", "granted", "fetched")
+	leading, _ := attach["leading"].(map[string]any)
+	none(leading, "leaderChange", "ends", "read", "readOffset", "confirmed")
 	for _, o := range []struct {
 		object map[string]any
 		name   string

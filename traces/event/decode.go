@@ -59,8 +59,8 @@ func (d *decoder) offset() int64 { return d.Int(0, math.MaxInt64) }
 func (d *decoder) int32(min int64) int32 { return int32(d.Int(min, math.MaxInt32)) }
 
 func (d *decoder) event(e *Event) {
-	const v, node, inc, seq, step, action, args, recv, send, state, log, durable = 1 << 0, 1 << 1,
-		1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1 << 8, 1 << 9, 1 << 10, 1 << 11
+	const v, node, inc, seq, step, action, args, recv, send, state, log, durable, attach, detach = 1 << 0, 1 << 1,
+		1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13
 	var seen uint32
 	d.Object()
 	for key := d.Key(true); key != nil; key = d.Key(false) {
@@ -106,6 +106,14 @@ func (d *decoder) event(e *Event) {
 			d.Once(&seen, durable)
 			e.Durable = new(Durable)
 			d.durable(e.Durable)
+		case "attach":
+			d.Once(&seen, attach)
+			e.Attach = new(Attach)
+			d.attach(e.Attach)
+		case "detach":
+			d.Once(&seen, detach)
+			e.Detach = new(Detach)
+			d.detach(e.Detach)
 		default:
 			d.Unknown()
 		}

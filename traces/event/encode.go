@@ -49,6 +49,13 @@ func AppendJSON(dst []byte, e *Event) []byte {
 	if e.Durable != nil {
 		dst = appendDurable(append(dst, `,"durable":`...), e.Durable)
 	}
+	if e.Attach != nil {
+		dst = appendAttach(append(dst, `,"attach":`...), e.Attach)
+	}
+	if e.Detach != nil {
+		dst = ndjson.AppendInt(dst, `,"detach":{"corr":`, int64(e.Detach.Correlation))
+		dst = append(dst, '}')
+	}
 	return append(dst, '}')
 }
 

@@ -38,6 +38,12 @@ type Event struct {
 	Log *LogChange
 	// Durable says what this action made durable, nil if nothing.
 	Durable *Durable
+	// Attach is set in the first event of a file, and in no other, if recording began in
+	// the life of the replica: in an event without an action, or in a Restart. Detach is
+	// set in the last event of a file if the process went on without recording; such an
+	// event has no action.
+	Attach *Attach
+	Detach *Detach
 }
 
 // Node is a replica key: the configured id and the id of the log directory
@@ -225,4 +231,54 @@ type Durable struct {
 	LogEnd int64
 	// Snapshot that is now held, the zero value if there is no new one.
 	Snapshot SnapshotID
+}
+
+// Attach begins a recording in the life of a replica: all that the specification knows of
+// it and that [State] does not say. Every field of State is observed beside it, but for
+// Digest, Snapshot and Fetching where there is nothing to tell.
+type Attach struct {
+	// Correlation id of the last request that was sent, 0 if none was: later ones are
+	// recorded.
+	Correlation int32
+	// Log are the records from the log start to the log end. What of them is flushed is in
+	// State; no truncation waits for its flush.
+	Log []Run
+	// Snapshots that are held, the one that ends first before the others.
+	Snapshots []SnapshotID
+	// FetchingSize is how many bytes the snapshot that is being received has, 0 if that is
+	// not known yet.
+	FetchingSize int64
+	// Granted: a nominee has the votes, or pre-votes, of these, its own among them.
+	Granted []int32
+	// Fetched: the leader has answered a fetch of this follower in this epoch.
+	Fetched bool
+	// Leading is what a leader knows, nil if it is none.
+	Leading *Leading
+}
+
+// Leading is what a leader knows of its epoch.
+type Leading struct {
+	// EpochStart is where its epoch begins.
+	EpochStart int64
+	// LeaderChange: the first record of the epoch is in the log.
+	LeaderChange bool
+	// Ends are the log end offsets of other voters, as far as they have fetched.
+	Ends []ReplicaEnd
+	// Read is the number of the linearizable read in progress, 0 if there is none. It
+	// began when ReadOffset was the high watermark, and Confirmed have confirmed it since,
+	// the leader itself among them.
+	Read, ReadOffset int64
+	Confirmed        []int32
+}
+
+// ReplicaEnd is the log end offset of a replica.
+type ReplicaEnd struct {
+	ID     int32
+	Offset int64
+}
+
+// Detach ends a recording, while the process goes on.
+type Detach struct {
+	// Correlation id of the last request that was sent: later ones are not recorded.
+	Correlation int32
 }

@@ -305,3 +305,35 @@ func BenchmarkReader(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*events/b.Elapsed().Seconds(), "events/s")
 }
+
+// Recording begins in the life of a replica only at the beginning of a file, and a file in
+// which it has ended is not continued.
+func TestAttachAndDetach(t *testing.T) {
+	node := Node{ID: 1}
+	name := filepath.Join(t.TempDir(), "node-1.ndjson")
+	w, err := OpenAppend(name, node)
+	require.NoError(t, err)
+	require.False(t, w.Begun())
+	at := func(inc int32, seq int64) *Event { return &Event{Node: node, Inc: inc, Seq: seq, Step: 7} }
+	first, last := at(4, 1), at(4, 2)
+	first.Attach, last.Detach = &Attach{}, &Detach{}
+	require.NoError(t, w.Write(first))
+	require.True(t, w.Begun())
+	require.NoError(t, w.Write(last))
+	require.ErrorContains(t, w.Write(at(5, 1)), "recording had ended with the event before")
+	require.Error(t, w.Close())
+
+	w, err = Create(name+"2", node)
+	require.NoError(t, err)
+	require.NoError(t, w.Write(at(4, 1)))
+	again := at(5, 1)
+	again.Attach = &Attach{}
+	require.ErrorContains(t, w.Write(again), "recording begins, in a file that has an event")
+
+	w, err = Create(name+"3", node)
+	require.NoError(t, err)
+	require.NoError(t, w.WriteGroup([]Event{*first, *last}))
+	require.NoError(t, w.Close())
+	_, err = OpenAppend(name+"3", node)
+	require.ErrorContains(t, err, "recording has ended in it")
+}

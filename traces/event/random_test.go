@@ -100,7 +100,35 @@ func randomEvent(r *rand.Rand) Event {
 	if r.IntN(2) == 0 {
 		e.Durable = &Durable{r.IntN(2) == 0, offset(r, -1), randomSnapshot(r)}
 	}
+	if r.IntN(4) == 0 {
+		e.Attach = randomAttach(r)
+	}
+	if r.IntN(8) == 0 {
+		e.Detach = &Detach{number(r, 0)}
+	}
 	return e
+}
+
+func randomAttach(r *rand.Rand) *Attach {
+	a := &Attach{Correlation: number(r, 0), Log: randomRuns(r), FetchingSize: offset(r, 0), Granted: randomIDs(r), Fetched: r.IntN(2) == 0}
+	for range r.IntN(3) {
+		a.Snapshots = append(a.Snapshots, SnapshotID{offset(r, math.MinInt64), number(r, math.MinInt32)})
+	}
+	if r.IntN(2) == 0 {
+		l := &Leading{EpochStart: offset(r, 0), LeaderChange: r.IntN(2) == 0, Read: offset(r, 0), ReadOffset: offset(r, 0), Confirmed: randomIDs(r)}
+		for range r.IntN(3) {
+			l.Ends = append(l.Ends, ReplicaEnd{number(r, 0), offset(r, 0)})
+		}
+		a.Leading = l
+	}
+	return a
+}
+
+func randomIDs(r *rand.Rand) (ids []int32) {
+	for range r.IntN(3) {
+		ids = append(ids, number(r, 0))
+	}
+	return ids
 }
 
 // normal clears what Has does not claim.

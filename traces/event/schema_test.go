@@ -233,7 +233,9 @@ func TestSchemaAgreesWithDecoder(t *testing.T) {
 func TestREADMEExample(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
-	_, rest, ok := strings.Cut(string(readme), "```json\n")
+	_, rest, ok := strings.Cut(string(readme), "\n## An event\n")
+	require.True(t, ok)
+	_, rest, ok = strings.Cut(rest, "```json\n")
 	require.True(t, ok)
 	example, _, ok := strings.Cut(rest, "```")
 	require.True(t, ok)

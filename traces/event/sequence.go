@@ -10,6 +10,7 @@ type sequence struct {
 	inc   int32
 	seq   int64 // 0: no event yet
 	step  int64
+	ended bool // the last event is a detach
 	torn  bool // torn lines follow the last event
 	// tornInc is the incarnation of the last of them, or a lower one.
 	tornInc int32
@@ -21,6 +22,10 @@ func (q *sequence) admit(e *Event) error {
 	case q.known && e.Node != q.node:
 		return fmt.Errorf("node %d (directory %q) in the file of node %d (directory %q)",
 			e.Node.ID, e.Node.Dir, q.node.ID, q.node.Dir)
+	case q.ended:
+		return fmt.Errorf("incarnation %d, event %d: recording had ended with the event before", e.Inc, e.Seq)
+	case e.Attach != nil && q.inc > 0:
+		return fmt.Errorf("incarnation %d, event %d: recording begins, in a file that has an event", e.Inc, e.Seq)
 	case e.Inc < 1:
 		return fmt.Errorf("incarnation %d, they are numbered from 1", e.Inc)
 	case e.Inc < q.inc:
@@ -39,7 +44,7 @@ func (q *sequence) admit(e *Event) error {
 		return fmt.Errorf("incarnation %d, event %d: step %d is negative", e.Inc, e.Seq, e.Step)
 	}
 	q.node, q.known = e.Node, true
-	q.inc, q.seq, q.step, q.torn = e.Inc, e.Seq, e.Step, false
+	q.inc, q.seq, q.step, q.torn, q.ended = e.Inc, e.Seq, e.Step, false, e.Detach != nil
 	return nil
 }
 

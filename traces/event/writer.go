@@ -84,6 +84,9 @@ func (w *Writer) resume(f *os.File) error {
 				return fmt.Errorf("the file of node %d (directory %q), not of node %d (directory %q)",
 					last.Node.ID, last.Node.Dir, w.seq.node.ID, w.seq.node.Dir)
 			}
+			if last.Detach != nil {
+				return errors.New("recording has ended in it")
+			}
 			w.seq.inc, w.seq.tornInc, w.seq.torn = last.Inc, last.Inc, len(torn) == 0
 		}
 		if found || whole {
@@ -129,6 +132,12 @@ func lastEvent(tail []byte, whole bool, e *Event) (found bool, torn []int32, err
 // LastIncarnation is the incarnation last written to the file, 0 if none: of an
 // event or, at least, of a torn line.
 func (w *Writer) LastIncarnation() int32 { return max(w.seq.inc, w.seq.tornInc) }
+
+// Name is the path of the file.
+func (w *Writer) Name() string { return w.name }
+
+// Begun says whether the file has an event.
+func (w *Writer) Begun() bool { return w.seq.inc > 0 }
 
 // Write adds an event, to be written by the next Flush. It refuses an event that
 // is not the next: of another node, of an earlier incarnation, with a gap in
