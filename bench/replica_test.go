@@ -143,7 +143,7 @@ func BenchmarkFetch(b *testing.B) {
 func BenchmarkNodes(b *testing.B) {
 	for _, clients := range []int{1, 64} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
-			leader := startNodes(b)
+			leader, _ := startNodes(b)
 			value := values(1)[0]
 			before := leader.State()
 			var begun, done atomic.Int64
@@ -182,8 +182,8 @@ func BenchmarkNodes(b *testing.B) {
 	}
 }
 
-// startNodes starts three nodes in this process and returns the one that leads.
-func startNodes(b *testing.B) *node.Node {
+// startNodes starts three nodes in this process and returns the one that leads, and all.
+func startNodes(b *testing.B) (leader *node.Node, nodes []*node.Node) {
 	dir := b.TempDir()
 	var listeners []net.Listener
 	var quorum []node.Voter
@@ -193,7 +193,6 @@ func startNodes(b *testing.B) *node.Node {
 		listeners = append(listeners, l)
 		quorum = append(quorum, node.Voter{ID: id + 1, Addr: l.Addr().String()})
 	}
-	var nodes []*node.Node
 	for i, l := range listeners {
 		n, err := node.Start(node.Config{
 			ID: quorum[i].ID, Dir: filepath.Join(dir, fmt.Sprint(quorum[i].ID)), Voters: quorum, Listener: l, ClusterID: "bench",
@@ -207,7 +206,6 @@ func startNodes(b *testing.B) *node.Node {
 			require.NoError(b, n.Err())
 		})
 	}
-	var leader *node.Node
 	require.Eventually(b, func() bool {
 		for _, n := range nodes {
 			if s := n.State(); s.Role == core.Leader && s.HighWatermark > 0 && s.HighWatermark == s.LogEnd {
@@ -216,5 +214,5 @@ func startNodes(b *testing.B) *node.Node {
 		}
 		return leader != nil
 	}, 30*time.Second, 2*time.Millisecond, "no leader")
-	return leader
+	return leader, nodes
 }

@@ -111,6 +111,9 @@ type Quorate struct {
 	MetricsListener string
 	// TraceFile is where events are recorded (quorate.trace.file). Empty: nowhere.
 	TraceFile string
+	// TraceDir is where recordings are made that begin while the node runs
+	// (quorate.trace.dir). Empty: none may.
+	TraceDir string
 	// UnformattedVoters: voters of a static quorum may start without format, and the first
 	// leader draws the cluster id. It is the second revision of KIP-1262
 	// (quorate.unformatted.voters), and not safe where disks are lost.
@@ -275,6 +278,7 @@ func (r *reader) log(c *Config) {
 
 func (r *reader) quorate(c *Config) {
 	c.Quorate.TraceFile = r.text("quorate.trace.file", "")
+	c.Quorate.TraceDir = r.text("quorate.trace.dir", "")
 	c.Quorate.UnformattedVoters = r.boolean("quorate.unformatted.voters")
 	for _, l := range []struct {
 		key string

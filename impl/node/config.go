@@ -66,6 +66,8 @@ type Config struct {
 	LoadsZeroAsSnapshot bool
 	// Trace is the file to which events are appended. Empty: none are recorded.
 	Trace string
+	// TraceOptional: the node starts, and goes on, also if Trace cannot be written.
+	TraceOptional bool
 	// DisablePreVote: the behaviour before Kafka 4.0, Vote up to version 1.
 	DisablePreVote bool
 	// MaxFetch is the highest version of Fetch to use: 17 or 18 (0).

@@ -160,7 +160,9 @@ func (n *Node) open() (err error) {
 	var found bool
 	if n.cfg.Trace != "" {
 		if last, found, err = lastEvent(n.cfg.Trace); err != nil {
-			return err
+			if err = n.without(err); err != nil {
+				return err
+			}
 		}
 	}
 	if n.incarnation, err = nextIncarnation(fsys, n.cfg.Dir, last.Inc); err != nil {
@@ -183,15 +185,16 @@ func (n *Node) open() (err error) {
 	}
 	if n.cfg.Trace != "" {
 		if found {
-			if err := completeTrace(n.cfg.Trace, n.cfg.Dir, &last, n.driver); err != nil {
+			err = completeTrace(n.cfg.Trace, n.cfg.Dir, &last, n.driver)
+		}
+		if err == nil {
+			err = n.openTrace()
+		}
+		if err != nil {
+			if err = n.without(err); err != nil {
 				return err
 			}
 		}
-		if err := n.openTrace(); err != nil {
-			return err
-		}
-		disk := n.driver.Disk()
-		n.coreCfg.Attach = !n.trace.Begun() && (n.incarnation > 1 || disk.HasElection || disk.LogEnd > 0)
 	}
 	if n.listener == nil {
 		addr := n.cfg.Listen
@@ -224,9 +227,28 @@ func (n *Node) openTrace() (err error) {
 		return fmt.Errorf("%s: is of incarnation %d, and this is incarnation %d", n.cfg.Trace, have, n.incarnation)
 	}
 	if n.cfg.FS == nil { // else a crash is not of this process
-		n.pending, err = openPending(n.cfg.Dir)
+		if n.pending, err = openPending(n.cfg.Dir); err != nil {
+			return err
+		}
 	}
-	return err
+	disk := n.driver.Disk()
+	n.coreCfg.Attach = !n.trace.Begun() && (n.incarnation > 1 || disk.HasElection || disk.LogEnd > 0)
+	n.optional = n.cfg.TraceOptional
+	return nil
+}
+
+// without goes on without a trace that cannot be written, if the node may.
+func (n *Node) without(err error) error {
+	if !n.cfg.TraceOptional {
+		return err
+	}
+	slog.Error("records no trace: it cannot be continued", "node", n.cfg.ID, "file", n.cfg.Trace, "error", err)
+	if n.trace != nil {
+		n.trace.Close()
+	}
+	n.cfg.Trace, n.trace, n.pending, n.coreCfg.Trace = "", nil, nil, false
+	n.tracing.path.Store(nil)
+	return nil
 }
 
 // self names the node in its trace.

@@ -80,13 +80,20 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 	}
 	tracker := metrics.NewTracker(core.ReplicaKey{ID: o.node.ID, Directory: o.node.Directory}, o.node.Voters)
 	o.node.Observer = &observer{tracker: tracker, log: log}
+	record := &recorder{cfg: &o.node}
+	if o.file != nil {
+		record.dir = o.file.Quorate.TraceDir
+	}
+	if err := record.resume(); err != nil {
+		return err
+	}
 	var endpoint net.Listener
 	if o.metrics != "" {
 		var err error
 		if endpoint, err = net.Listen("tcp", o.metrics); err != nil {
 			return fmt.Errorf("metrics: %w", err)
 		}
-		server := &http.Server{Handler: metrics.Handler(tracker, o.stuck()), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
+		server := &http.Server{Handler: record.handler(metrics.Handler(tracker, o.stuck())), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 		go server.Serve(endpoint)
 		defer server.Close()
 	}
@@ -106,6 +113,7 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 	if configs != nil {
 		configs.Use(n)
 	}
+	record.node.Store(n)
 	tracker.Watch(n.Network)
 	serves := fmt.Sprintf("node %d incarnation %d serves %s", o.node.ID, n.State().Incarnation, n.Addr())
 	if addr := n.ClientAddr(); addr != nil {
