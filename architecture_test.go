@@ -44,6 +44,7 @@ var table = []row{
 	{"spec/concern", []string{"checker"}, "how specifications of single concerns are listed"},
 	{"spec/bootstrap", []string{"spec/concern", "checker"}, "a concern over an abstract log, which knows nothing of the real one"},
 	{"spec/clusterid", []string{"spec/concern", "checker"}, "a concern over an abstract log, which knows nothing of the real one"},
+	{"spec/composed", []string{"spec", "spec/bootstrap", "spec/clusterid", "spec/concern", "checker"}, "the two concerns on the real log, which is theirs to use and not to change"},
 	{"spec/audit", []string{"spec/...", "checker"}, "it judges the specification, and so stands on this side"},
 	{"impl", []string{"impl/...", "traces/event"}, "spec and impl are two independent writings of the protocol, and a replica does not judge itself"},
 	{"impl/core", []string{"traces/event"}, "the core is a function: who performs its effects is not its business"},

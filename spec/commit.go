@@ -20,7 +20,7 @@ func Append(c *Ctx, r *Replica, a Args, _ *Outbox) bool {
 		!c.Require(LeaderChangePresent, r.LeaderChangeWritten) {
 		return false
 	}
-	r.Log.Append(ownRun(r, Data, max(a.Count, 1)))
+	r.Log.Append(ownRun(r, max(a.Kind, Data), max(a.Count, 1)))
 	return true
 }
 

@@ -12,6 +12,8 @@ type Args struct {
 	Count int64
 	// Size is that of the snapshot of which a part is answered.
 	Size int64
+	// Kind of the records that are appended; Data if it is 0.
+	Kind RecordKind
 	// Park leaves a fetch with the leader, to be answered later.
 	Park bool
 	// Keep chooses what a crash leaves of the log, see Survivors.

@@ -17,6 +17,9 @@ type RecordKind uint8
 const (
 	LeaderChange RecordKind = iota // written by a leader when its epoch begins
 	Data                           // written for a client
+	// OwnKinds and above are of whoever puts the specification together with another. To
+	// a replica they are records of a client.
+	OwnKinds
 )
 
 // Run is a number of successive records that one life of one leader wrote in one

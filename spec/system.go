@@ -174,6 +174,12 @@ func (s *System) try(r *Replica, m *Msg, a ActionID, args Args, out *steps) bool
 	return true
 }
 
+// Offer lists what comes of an action that r takes by itself, for a system that is made
+// of more than replicas.
+func (s *System) Offer(r *Replica, a ActionID, args Args, out *checker.Steps[Replica, Msg]) bool {
+	return s.try(r, nil, a, args, out)
+}
+
 // Mixed says whether some replicas run other software than the rest, so that they
 // cannot take each other's place.
 func (s *System) Mixed() bool {

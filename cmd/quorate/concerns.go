@@ -218,7 +218,11 @@ func showConcernBug(cmd *cobra.Command, f *runFlags, c *concern.Concern, mu *con
 // concerns explores the models of the concerns, and holds them to their pins.
 func (s *suite) concerns() error {
 	for _, c := range audit.Concerns {
-		fmt.Fprintf(s.out, "\nModels of %s: %s, over an abstract log\n\n", c.Name, c.Doc)
+		log := "over an abstract log"
+		if len(c.Models[0].Of) > 0 {
+			log = "over the log of the specification"
+		}
+		fmt.Fprintf(s.out, "\nModels of %s: %s, %s\n\n", c.Name, c.Doc, log)
 		tw := checker.NewColumns(s.out)
 		fmt.Fprintln(tw, s.row("model", "distinct", "generated", "depth", "properties", "sometimes", "seconds", "constants"))
 		reached, fired := map[string]bool{}, map[string]bool{}
@@ -249,17 +253,22 @@ func (s *suite) concerns() error {
 				return count(now)
 			}
 			verdict := s.judge(&spec.Model{Unsafe: m.Unsafe}, res)
+			if m.Meets != "" && slices.Contains(res.Never(), m.Meets) {
+				s.fail++
+				verdict += ", " + m.Meets + " NEVER REACHED"
+			}
 			fmt.Fprintln(tw, s.row(m.Name, mark(res.Distinct, m.Distinct), count(res.Generated), mark(uint64(res.Depth), uint64(m.Depth)),
 				verdict, sometimes(res), fmt.Sprintf("%.2f", res.Seconds), m.Constants))
 			if err := s.record(m.Name, res, before); err != nil {
 				return err
 			}
+			s.distinct[m.Name] = res.Distinct
 			distinct, generated, seconds = distinct+res.Distinct, generated+res.Generated, seconds+res.Seconds
 			for _, p := range res.Properties {
 				reached[p.Name] = reached[p.Name] || p.Verdict == "reached"
 			}
 			for _, a := range res.Actions {
-				fired[a.Name] = fired[a.Name] || a.Fired > 0
+				fired[a.Name] = fired[a.Name] || a.Fired+a.Within > 0
 			}
 		}
 		fmt.Fprintln(tw, s.row("all", count(distinct), count(generated), "", "", "", fmt.Sprintf("%.2f", seconds), fmt.Sprintf("%d mutations, see quorate bugs -module %s", len(c.Mutations), c.Name)))

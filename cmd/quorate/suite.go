@@ -38,15 +38,27 @@ type suite struct {
 	runs *output
 	// limited: a run ended before its end, so there is no verdict on the whole.
 	limited bool
+	// distinct has how many states each model had.
+	distinct map[string]uint64
 }
 
 func runSuite(cmd *cobra.Command, f *runFlags, deep bool) error {
-	s := &suite{out: cmd.OutOrStdout(), opt: f.options(cmd), deep: deep, runs: &f.output}
+	s := &suite{out: cmd.OutOrStdout(), opt: f.options(cmd), deep: deep, runs: &f.output, distinct: map[string]uint64{}}
 	if err := s.models(); err != nil {
 		return err
 	}
 	if !s.limited {
 		if err := s.concerns(); err != nil {
+			return err
+		}
+	}
+	if !s.limited {
+		if err := s.pairs(); err != nil {
+			return err
+		}
+	}
+	if !s.limited {
+		if err := s.byConcern(); err != nil {
 			return err
 		}
 	}
@@ -152,6 +164,7 @@ func (s *suite) models() error {
 		if m.Name == spillModel {
 			large = res
 		}
+		s.distinct[m.Name] = res.Distinct
 		distinct, generated, seconds = distinct+res.Distinct, generated+res.Generated, seconds+res.Seconds
 		for _, p := range res.Properties {
 			reached[p.Name] = reached[p.Name] || p.Verdict == "reached"

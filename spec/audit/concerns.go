@@ -5,13 +5,15 @@ import (
 	"slices"
 
 	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/spec"
 	"github.com/quorate/quorate/spec/bootstrap"
 	"github.com/quorate/quorate/spec/clusterid"
+	"github.com/quorate/quorate/spec/composed"
 	"github.com/quorate/quorate/spec/concern"
 )
 
 // Concerns are the specifications of single concerns over an abstract log.
-var Concerns = []*concern.Concern{bootstrap.Concern(), clusterid.Concern()}
+var Concerns = []*concern.Concern{bootstrap.Concern(), clusterid.Concern(), composed.Concern()}
 
 // Runnable is a model of a concern under a variant.
 func Runnable(c *concern.Concern, model string, v concern.Variant) (checker.Runnable, error) {
@@ -24,6 +26,8 @@ func Runnable(c *concern.Concern, model string, v concern.Variant) (checker.Runn
 		return checker.Erase(checker.Spec[bootstrap.State](listed[bootstrap.State]{s})), nil
 	case concern.Spec[clusterid.State]:
 		return checker.Erase(checker.Spec[clusterid.State](listed[clusterid.State]{s})), nil
+	case *composed.System:
+		return checker.Erase(checker.Interned[composed.Process, composed.Msg, spec.Ghost](s)), nil
 	}
 	return nil, fmt.Errorf("concern %s has states of unknown type", c.Name)
 }
@@ -52,6 +56,25 @@ func (l listed[S]) Check(s *S) (violated, reached checker.Props) { return l.spec
 func (l listed[S]) Describe(s *S) []checker.Field { return l.spec.Describe(s) }
 
 func (l listed[S]) Env(s *S) map[string]any { return l.spec.Env(s) }
+
+// Alone says whether a mutation goes unnoticed in its model without one of the concerns
+// that meet there. All properties are asked that do not restate a guard.
+func Alone(c *concern.Concern, mu *concern.Mutation, without string, opt checker.Options) (unnoticed bool, err error) {
+	s, err := Runnable(c, mu.Model, concern.Variant{Mutation: mu.ID, Set: []concern.Setting{{Name: "no-" + without, Value: "1"}}})
+	if err != nil {
+		return false, err
+	}
+	for _, p := range c.Properties {
+		if p.Restates == "" {
+			opt.Properties = append(opt.Properties, p.Name)
+		}
+	}
+	res, err := s.Run(opt)
+	if err != nil {
+		return false, fmt.Errorf("mutation %s without %s: %w", mu.ID, without, err)
+	}
+	return res.Status == checker.Holds && len(res.Violations) == 0, nil
+}
 
 // Attempt is what came of a mutation of a concern.
 type Attempt struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/quorate/quorate/checker"
+	"github.com/quorate/quorate/spec"
 	"github.com/quorate/quorate/spec/audit"
 	"github.com/quorate/quorate/spec/concern"
 )
@@ -64,8 +65,9 @@ func TestConcerns(t *testing.T) {
 						violated = append(violated, p.Name)
 					}
 				}
+				assert.NotContains(t, res.Never(), m.Meets, "%s: the concerns do not meet", m.Name)
 				for _, a := range res.Actions {
-					fired[a.Name] = fired[a.Name] || a.Fired > 0
+					fired[a.Name] = fired[a.Name] || a.Fired+a.Within > 0
 				}
 				if m.Unsafe == "" {
 					assert.Empty(t, violated, m.Name)
@@ -99,6 +101,41 @@ func TestConcernMutations(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestPairsAlone asks of each mutation of two concerns that the model does not notice it
+// without the one, and not without the other, and that each pair has one.
+func TestPairsAlone(t *testing.T) {
+	for _, c := range audit.Concerns {
+		for _, mu := range c.Mutations {
+			m, ok := c.ModelNamed(mu.Model)
+			require.True(t, ok)
+			if testing.Short() && m.Distinct > small {
+				continue
+			}
+			for _, without := range m.Of {
+				unnoticed, err := audit.Alone(c, &mu, without, checker.Options{})
+				require.NoError(t, err)
+				assert.True(t, unnoticed, "%s is noticed without %s", mu.ID, without)
+			}
+		}
+	}
+}
+
+// TestComposedAddsNothing: where neither bootstrap nor cluster ids are there, a composed
+// model has the states of the one of package spec that it is made of.
+func TestComposedAddsNothing(t *testing.T) {
+	pin, ok := (&spec.Model{Name: "snapshot-transfer"}).Pin()
+	require.True(t, ok)
+	for _, c := range audit.Concerns {
+		if m, ok := c.ModelNamed("pair-election-snapshot"); ok {
+			res := runConcern(t, c, m.Name, checker.Options{})
+			assert.Equal(t, pin.Distinct, res.Distinct)
+			assert.Equal(t, pin.Depth, res.Depth)
+			return
+		}
+	}
+	t.Error("no model of election and snapshot")
 }
 
 // writePins writes pins.go of a concern.

@@ -26,7 +26,7 @@ func (x *Ctx) Activate(c *Controller) bool {
 	}
 	write, abort := x.Rules.MustWrite(c), x.Rules.MustAbort(c)
 	if write && c.Source == Ancient && c.Old == 0 || abort && !x.Transactions {
-		x.fail(c) // the content cannot be used; a transaction cannot be ended
+		x.Fail(c) // the content cannot be used; a transaction cannot be ended
 		return true
 	}
 	c.Writes, c.Aborts, c.Chunk = bit(write), bit(abort), 0
@@ -95,7 +95,7 @@ func (x *Ctx) StepDown(c *Controller) {
 	}
 	c.Leading, c.Aborts, c.Writes, c.Chunk = 0, 0, 0, 0
 	if c.Phase != Standby && x.Rules.Reverts {
-		c.Image = c.imageAt(c.Loaded)
+		c.Image = c.ImageAt(c.Loaded)
 	}
 	c.Phase = Standby
 }
@@ -122,7 +122,7 @@ func (x *Ctx) TakeSnapshot(c *Controller) bool {
 		!x.Require(TakeSnapshot, SnapshotIsLater, c.Loaded > c.Snap) {
 		return false
 	}
-	image := c.imageAt(c.Loaded)
+	image := c.ImageAt(c.Loaded)
 	if !x.Require(TakeSnapshot, StateIsStable, x.Rules.MaySnapshot(image)) {
 		return false
 	}

@@ -78,10 +78,10 @@ func unless(b bool) uint8 {
 	return 1
 }
 
-// survivors is how many ways there are for a loss of power to end, and lose takes one:
+// Survivors is how many ways there are for a loss of power to end, and lose takes one:
 // each change of a name that was not flushed is kept or not, and what was not flushed of
 // a file's bytes is kept or not.
-const survivors = 3 * 3 * 2
+const Survivors = 3 * 3 * 2
 
 func lose(c *Controller, way int) bool {
 	zero, meta, legacy := way%3, way/3%3, way/9
@@ -131,8 +131,8 @@ func (x *Ctx) stop(c *Controller) {
 	}
 }
 
-// fail ends the process with an error, which is no loss of power.
-func (x *Ctx) fail(c *Controller) {
+// Fail ends the process with an error, which is no loss of power.
+func (x *Ctx) Fail(c *Controller) {
 	x.stop(c)
 	c.Phase = Fatal
 }
@@ -150,7 +150,7 @@ func (x *Ctx) Start(c *Controller, old uint8) bool {
 	}
 	c.Phase, c.Old = Standby, old
 	if x.Rules.DecodesAtStart && c.Legacy == Ancient && old == 0 {
-		x.fail(c)
+		x.Fail(c)
 		return true
 	}
 	c.Up = 1
@@ -161,7 +161,7 @@ func (x *Ctx) Start(c *Controller, old uint8) bool {
 			c.Warned = 1
 		}
 	}
-	c.Image, c.Loaded = c.imageAt(c.Snap), c.Snap
+	c.Image, c.Loaded = c.ImageAt(c.Snap), c.Snap
 	if x.Rules.LoadsAsCommitted(c) {
 		if zero.Content() != NoContent {
 			c.Image = Image{Version: zero.Content(), Rest: zero.Content()}

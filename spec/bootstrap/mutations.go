@@ -206,7 +206,7 @@ var Mutations = []Mutation{
 	mutation("zero-deleted-when-appended", "the zero checkpoint is deleted once its records are appended", "A-M7",
 		"They are truncated, and are nowhere any more.",
 		"bootstrap-retention", "ZeroDeletedSafe", func(r *Rules) {
-			r.MayDeleteZero = func(c *Controller) bool { return c.imageAt(c.Log.end()).Stable().Version != NoContent }
+			r.MayDeleteZero = func(c *Controller) bool { return c.ImageAt(c.Log.end()).Stable().Version != NoContent }
 		}),
 	mutation("only-snapshot-deleted", "the zero checkpoint is deleted though there is no newer snapshot", "A-M25",
 		"Retention by age removes the only snapshot that there is.",

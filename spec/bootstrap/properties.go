@@ -92,9 +92,9 @@ var Properties = []checker.Property{
 	{Name: "SoftwareUpgraded", Kind: checker.Sometimes, Doc: "a controller comes back with software of KIP-1170"},
 }
 
-// caseOf is the table of cases: what an empty log is to be given, by bootstrap.checkpoint
+// CaseOf is the table of cases: what an empty log is to be given, by bootstrap.checkpoint
 // and zero checkpoint. It is written out, and shares nothing with Rules.SourceOf.
-func caseOf(legacy Content, zero ZeroFile) Content {
+func CaseOf(legacy Content, zero ZeroFile) Content {
 	type files struct {
 		legacy  bool
 		zero    bool
@@ -119,7 +119,7 @@ func caseOf(legacy Content, zero ZeroFile) Content {
 
 // Check implements concern.Spec.
 func (m *machine) Check(s *State) (bad checker.Props) {
-	all := effectOf(&s.Committed, s.HighWatermark)
+	all := EffectOf(&s.Committed, s.HighWatermark)
 	took := all.Stable()
 	if all.Bootstraps > 1 {
 		bad |= OneBootstrap
@@ -150,7 +150,7 @@ func (m *machine) checkOne(s *State, c *Controller, took Image) (bad checker.Pro
 		bad |= LegacyDeletedSafe
 	}
 	end := c.Log.end()
-	own := effectOf(&c.Log, end)
+	own := EffectOf(&c.Log, end)
 	if c.Up == 1 && c.Image.Version != NoContent {
 		known := c.Image.Version == took.Version || sets(&s.Committed, s.HighWatermark, c.Image.Version)
 		if !known && !(c.Leading == 1 && sets(&c.Log, end, c.Image.Version)) {
@@ -161,7 +161,7 @@ func (m *machine) checkOne(s *State, c *Controller, took Image) (bad checker.Pro
 		bad |= TransactionClosed
 	}
 	if c.Snap > 0 {
-		at := effectOf(&s.Committed, min(c.Snap, s.HighWatermark))
+		at := EffectOf(&s.Committed, min(c.Snap, s.HighWatermark))
 		if at.Tx != 0 || c.Snap > s.HighWatermark || at.Version == NoContent || at.Version != c.SnapVersion || at.Rest != c.SnapRest {
 			bad |= SnapshotStable
 		}
@@ -186,12 +186,12 @@ func (m *machine) checkOne(s *State, c *Controller, took Image) (bad checker.Pro
 		}
 	}
 	if c.Phase == Active {
-		if at := c.imageAt(end); at.Tx != 0 || at.Version == NoContent {
+		if at := c.ImageAt(end); at.Tx != 0 || at.Version == NoContent {
 			bad |= ActiveHasVersion
 		}
 	}
 	if c.Phase == Fatal {
-		if c.imageAt(end).Stable().Version != NoContent {
+		if c.ImageAt(end).Stable().Version != NoContent {
 			bad |= NoNeedlessFailure
 		}
 	}
@@ -220,7 +220,7 @@ func (m *machine) judge(a Action, args, i int, s, t *State) (bad, reached checke
 	case AppendChunk:
 		r := now.Log[now.Log.end()-1]
 		if k := r.Kind(); k == Version || k == Whole {
-			if now.Snap == 0 && r.Content() != caseOf(now.Legacy, now.Zero) {
+			if now.Snap == 0 && r.Content() != CaseOf(now.Legacy, now.Zero) {
 				bad |= SourceOrder
 			}
 			see(FromLegacy, r.Content() == OfLegacy)
@@ -252,7 +252,7 @@ func (m *machine) judge(a Action, args, i int, s, t *State) (bad, reached checke
 		if common(&s.Committed, &t.Committed) < s.HighWatermark {
 			bad |= CommittedStable
 		}
-		see(BootstrapCommitted, effectOf(&t.Committed, t.HighWatermark).Bootstraps > effectOf(&s.Committed, s.HighWatermark).Bootstraps)
+		see(BootstrapCommitted, EffectOf(&t.Committed, t.HighWatermark).Bootstraps > EffectOf(&s.Committed, s.HighWatermark).Bootstraps)
 		see(OrdinaryCommitted, t.Committed[t.HighWatermark-1].Kind() == Ordinary)
 	case Truncate:
 		for _, r := range old.Log[now.Log.end():old.Log.end()] {

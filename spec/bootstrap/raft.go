@@ -81,7 +81,7 @@ func (m *machine) install(f, l *Controller) bool {
 	f.Log = Log{}
 	copy(f.Log[:l.Snap], l.Log[:l.Snap]) // ghosts
 	f.Snap, f.SnapVersion, f.SnapRest = l.Snap, l.SnapVersion, l.SnapRest
-	f.LogStart, f.Loaded, f.Image = l.Snap, l.Snap, f.imageAt(l.Snap)
+	f.LogStart, f.Loaded, f.Image = l.Snap, l.Snap, f.ImageAt(l.Snap)
 	return true
 }
 

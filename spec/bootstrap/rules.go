@@ -91,7 +91,7 @@ func CleanRules() *Rules {
 		},
 		MayDeleteLegacy: func(c *Controller) bool { return c.Snap > 0 && c.SnapVersion != NoContent },
 		Reports: func(c *Controller) (Content, bool) {
-			v := c.imageAt(c.Loaded).Stable().Version
+			v := c.ImageAt(c.Loaded).Stable().Version
 			return v, v != NoContent
 		},
 	}

@@ -244,8 +244,8 @@ type State struct {
 // Torn meta.properties.
 const tornMeta = 0xff
 
-// imageAt is what replay from the latest snapshot gives at an offset.
-func (c *Controller) imageAt(offset uint8) Image {
+// ImageAt is what replay from the latest snapshot gives at an offset.
+func (c *Controller) ImageAt(offset uint8) Image {
 	var m Image
 	from := uint8(0)
 	if c.Snap > 0 && c.Snap <= offset {
@@ -293,8 +293,8 @@ type Effect struct {
 	Broken bool
 }
 
-// effectOf applies a log.
-func effectOf(l *Log, end uint8) (e Effect) {
+// EffectOf applies a log.
+func EffectOf(l *Log, end uint8) (e Effect) {
 	open, voters := uint8(0), false
 	for _, r := range l[:end] {
 		switch r.Kind() {

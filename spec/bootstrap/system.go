@@ -252,7 +252,7 @@ func (m *machine) Next(s *State, yield func(concern.Step[State]), bounded func(c
 			by(i, DeleteLegacy, 0, m.DeleteLegacy)
 		}
 		if m.model.Crashes > 0 {
-			for way := range survivors {
+			for way := range Survivors {
 				budget(i, Crash, way, s.Crashes, m.model.Crashes, boundCrashes, &t.Crashes, func(c *Controller) bool { return m.Crash(c, way) })
 			}
 		}

@@ -10,7 +10,7 @@ func (m *machine) next(c *Cluster, k int, own ID) (Record, bool) {
 	if c.Log.lastEpoch() != c.Epoch {
 		return made(LeaderChange, NoID)
 	}
-	image := imageOf(&c.Log, 0, n, Image{})
+	image := ImageOf(&c.Log, 0, n, Image{})
 	if image.Tx {
 		switch last := c.Log[n-1]; {
 		case c.began() != c.Epoch:
@@ -76,7 +76,7 @@ func (m *machine) appendNext(c *Cluster, k int, own ID) bool {
 // behind it in the same batch.
 func (m *machine) upgrade(c *Cluster, k int) bool {
 	n := c.Log.end()
-	image := imageOf(&c.Log, 0, n, Image{})
+	image := ImageOf(&c.Log, 0, n, Image{})
 	if n == MaxLog ||
 		!m.Require(UpgradeFeatures, HasLeader, c.Leader != Nobody) ||
 		!m.Require(UpgradeFeatures, LeaderChangePresent, c.Log.lastEpoch() == c.Epoch) ||
@@ -95,7 +95,7 @@ func (m *machine) upgrade(c *Cluster, k int) bool {
 // downgrade goes back, which drops the id.
 func (m *machine) downgrade(c *Cluster, k int) bool {
 	n := c.Log.end()
-	image := imageOf(&c.Log, 0, n, Image{})
+	image := ImageOf(&c.Log, 0, n, Image{})
 	if n == MaxLog ||
 		!m.Require(DowngradeFeatures, HasLeader, c.Leader != Nobody) ||
 		!m.Require(DowngradeFeatures, LeaderChangePresent, c.Log.lastEpoch() == c.Epoch) ||
@@ -131,7 +131,7 @@ func (m *machine) change(c *Cluster, end uint8) bool {
 
 // takeSnapshot moves the log start of the cluster to its high watermark.
 func (m *machine) takeSnapshot(c *Cluster) bool {
-	image := imageOf(&c.Log, 0, c.HighWatermark, Image{})
+	image := ImageOf(&c.Log, 0, c.HighWatermark, Image{})
 	if c.HighWatermark == c.Start ||
 		!m.Require(TakeSnapshot, OutsideTransaction, !image.Tx) ||
 		!m.Require(TakeSnapshot, HasVersion, image.Version != 0) {

@@ -49,12 +49,12 @@ var Mutations = []Mutation{
 	mutation("id-uncommitted", "the id is taken from what is in the log, committed or not", "B-M4",
 		"The leader is lost, and the record with it.",
 		"cluster-id-discovery", "CommittedOnly", func(r *Rules) {
-			r.Seen = func(n *Node, l *Log, _ uint8, _ ID) ID { return n.image(l, l.end()).stable().ID }
+			r.Seen = func(n *Node, l *Log, _ uint8, _ ID) ID { return n.image(l, l.end()).Stable().ID }
 		}),
 	mutation("id-uncommitted-r2", "the same in R2, where the next leader draws another id", "B-M4 with R2",
 		"The node has an id on disk that no cluster has, and is refused for ever by the one that it belongs to.",
 		"cluster-id-r2", "RightID", func(r *Rules) {
-			r.Seen = func(n *Node, l *Log, _ uint8, _ ID) ID { return n.image(l, l.end()).stable().ID }
+			r.Seen = func(n *Node, l *Log, _ uint8, _ ID) ID { return n.image(l, l.end()).Stable().ID }
 		}),
 	mutation("id-in-transaction", "the id is taken from an open transaction", "B-M5",
 		"It is committed, and its transaction is not: the next leader aborts it.",

@@ -161,8 +161,8 @@ func (m *machine) checkCluster(c *Cluster, k int) (bad checker.Props) {
 		if at >= int(c.HighWatermark) {
 			continue
 		}
-		image = image.apply(r)
-		now := image.stable()
+		image = image.Apply(r)
+		now := image.Stable()
 		if (now.Version == 2) != (now.ID != NoID) {
 			bad |= IDGate
 		}
@@ -174,7 +174,7 @@ func (m *machine) checkCluster(c *Cluster, k int) (bad checker.Props) {
 		}
 	}
 	if c.Start > 0 {
-		at := imageOf(&c.Log, 0, c.Start, Image{})
+		at := ImageOf(&c.Log, 0, c.Start, Image{})
 		if at.ID != c.SnapID || at.Version != c.SnapVersion {
 			bad |= SnapshotCarriesID
 		}
@@ -232,7 +232,7 @@ func (m *machine) judge(a Action, arg, p int, s, t *State) (bad, reached checker
 		c, was := &t.K[p-m.model.Nodes], &s.K[p-m.model.Nodes]
 		if a == AppendNext {
 			n := c.Log.end()
-			see(TransactionAborted, c.Log[n-1].Kind() == Abort && imageOf(&was.Log, 0, n-1, Image{}).ID != NoID)
+			see(TransactionAborted, c.Log[n-1].Kind() == Abort && ImageOf(&was.Log, 0, n-1, Image{}).ID != NoID)
 		}
 		see(IDDroppedByDowngrade, a == AdvanceHighWatermark && was.committed().ID != NoID && c.committed().ID == NoID)
 		see(DrawnIDLost, a == AdvanceHighWatermark && c.committed().ID > Drawn1)

@@ -75,7 +75,7 @@ func CleanRules() *Rules {
 		ChecksZero: true,
 		Discards:   true,
 		Seen: func(n *Node, l *Log, hw uint8, _ ID) ID {
-			return n.image(l, hw).stable().ID
+			return n.image(l, hw).Stable().ID
 		},
 		WriteID: func(n *Node, _ int) ID { return n.Target },
 		DirID:   func(n *Node, d int) uint8 { return n.Meta[d].Dir },

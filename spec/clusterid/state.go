@@ -125,21 +125,21 @@ type Image struct {
 	Tx                  bool
 }
 
-func (m Image) stable() Image {
+func (m Image) Stable() Image {
 	if m.Tx {
 		return Image{Version: m.OldVersion, ID: m.OldID}
 	}
 	return m
 }
 
-func (m Image) apply(r Record) Image {
+func (m Image) Apply(r Record) Image {
 	switch r.Kind() {
 	case Begin:
 		m.Tx, m.OldVersion, m.OldID = true, m.Version, m.ID
 	case End:
 		return Image{Version: m.Version, ID: m.ID}
 	case Abort:
-		return m.stable()
+		return m.Stable()
 	case Version:
 		m.Version = 1
 	case NewVersion:
@@ -154,11 +154,11 @@ func (m Image) apply(r Record) Image {
 	return m
 }
 
-// imageOf replays records from a snapshot on.
-func imageOf(l *Log, from, to uint8, snapshot Image) Image {
+// ImageOf replays records from a snapshot on.
+func ImageOf(l *Log, from, to uint8, snapshot Image) Image {
 	m := snapshot
 	for _, r := range l[from:max(from, to)] {
-		m = m.apply(r)
+		m = m.Apply(r)
 	}
 	return m
 }
@@ -276,18 +276,18 @@ type State struct {
 
 // image is what the node has seen up to an offset.
 func (n *Node) image(l *Log, to uint8) Image {
-	return imageOf(l, n.LogStart, to, Image{Version: n.SnapVersion, ID: n.SnapID})
+	return ImageOf(l, n.LogStart, to, Image{Version: n.SnapVersion, ID: n.SnapID})
 }
 
 // committed is what has taken effect in the cluster.
-func (c *Cluster) committed() Image { return imageOf(&c.Log, 0, c.HighWatermark, Image{}).stable() }
+func (c *Cluster) committed() Image { return ImageOf(&c.Log, 0, c.HighWatermark, Image{}).Stable() }
 
 // everCommitted says whether a cluster has ever committed an id, outside of what was
 // aborted or is open.
 func (c *Cluster) everCommitted(id ID) bool {
 	m := Image{}
 	for _, r := range c.Log[:c.HighWatermark] {
-		if m = m.apply(r); m.stable().ID == id {
+		if m = m.Apply(r); m.Stable().ID == id {
 			return true
 		}
 	}

@@ -70,6 +70,11 @@ type Model struct {
 	Deep bool
 	// Unsafe models are expected to violate a property: they show an assumption.
 	Unsafe string
+	// Of are the concerns that meet in it, if they are several. Each may be left out, by
+	// the constant of its name with no- in front.
+	Of []string
+	// Meets is the sometimes property that shows them meeting.
+	Meets string
 	Pin
 }
 

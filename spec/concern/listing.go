@@ -45,7 +45,7 @@ type Constant[M any] struct {
 }
 
 // Number is a constant in a range.
-func Number[M any, N ~int | ~uint8](name string, least, most int, at func(*M) *N) Constant[M] {
+func Number[M any, N ~int | ~int32 | ~uint8](name string, least, most int, at func(*M) *N) Constant[M] {
 	return Constant[M]{name, least, most, func(m *M) int { return int(*at(m)) }, func(m *M, v int) { *at(m) = N(v) }}
 }
 
