@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ func (c *Controller) activation() ([][]byte, error) {
 		if open {
 			return nil, fmt.Errorf("a transaction is open, and metadata.version %s of %s cannot end it", b.version, b.source)
 		}
-		if n := len(chunksOf(b.records)); n > 1 {
+		if n := len(chunksOf(b.records, maxBatchRecords)); n > 1 {
 			return nil, fmt.Errorf("the %d records of %s are too many for one batch, and metadata.version %s has no transactions", len(b.records), b.source, b.version)
 		}
 		return b.records, nil
@@ -146,7 +147,7 @@ func (c *Controller) bootstrapRecords() (bootstrap, error) {
 // writeChunks writes records, as many batches as it takes, each when the one before is
 // committed and applied.
 func (c *Controller) writeChunks(quorum Quorum, epoch int32, records [][]byte) error {
-	for _, chunk := range chunksOf(records) {
+	for _, chunk := range chunksOf(records, cmp.Or(c.chunk, maxBatchRecords)) {
 		if _, err := quorum.ProposeIn(context.Background(), epoch, chunk); err != nil {
 			return err
 		}
@@ -163,12 +164,13 @@ const (
 	recordOverhead  = 20 // bytes of a record beside its value, at most
 )
 
-// chunksOf cuts records into batches, by number and by bytes; none is empty.
-func chunksOf(records [][]byte) (chunks [][][]byte) {
+// chunksOf cuts records into batches, of at most so many records and by bytes; none is
+// empty.
+func chunksOf(records [][]byte, most int) (chunks [][][]byte) {
 	from, size := 0, batchOverhead
 	for i, r := range records {
 		n := len(r) + recordOverhead
-		if i > from && (i-from == maxBatchRecords || size+n > maxBatchBytes) {
+		if i > from && (i-from == most || size+n > maxBatchBytes) {
 			chunks = append(chunks, records[from:i:i])
 			from, size = i, batchOverhead
 		}

@@ -144,7 +144,7 @@ func texts(records [][]byte) (all []string) {
 // Batches have at most 10 000 records and 8 MiB, and none is empty.
 func TestChunks(t *testing.T) {
 	size := func(n, bytes int) (sizes []int) {
-		for _, chunk := range chunksOf(slices.Repeat([][]byte{make([]byte, bytes)}, n)) {
+		for _, chunk := range chunksOf(slices.Repeat([][]byte{make([]byte, bytes)}, n), maxBatchRecords) {
 			sizes = append(sizes, len(chunk))
 		}
 		return sizes

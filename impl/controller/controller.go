@@ -63,6 +63,7 @@ type Controller struct {
 	// id is the cluster id of this node, nil until it knows one.
 	id atomic.Pointer[string]
 
+	chunk    int // records of a batch of an activation; 0: maxBatchRecords
 	queue    queue
 	updating sync.Mutex // held by who updates features
 }

@@ -3,6 +3,7 @@ package driver
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,7 @@ import (
 type disks struct {
 	d       *Driver
 	allowed []core.DiskState
+	zero    bool // there is a zero checkpoint, or was one
 }
 
 // led is the state after lead, with the snapshots given.
@@ -51,24 +53,29 @@ func crashCase(name string, have []core.SnapshotID, before, after func(t testing
 			for _, id := range have {
 				put(t, disk, "metadata", id)
 			}
-			return disks{d, []core.DiskState{before(t)}}, nil
+			return disks{d, []core.DiskState{before(t)}, slices.Contains(have, core.SnapshotID{})}, nil
 		},
 		Do: func(t testing.TB, disk *fs.Double, s disks) (disks, error) {
 			if err := do(t, s.d); err != nil {
-				return disks{allowed: []core.DiskState{before(t), after(t)}}, err
+				return disks{allowed: []core.DiskState{before(t), after(t)}, zero: s.zero}, err
 			}
-			return disks{allowed: []core.DiskState{after(t)}}, nil
+			return disks{allowed: []core.DiskState{after(t)}, zero: s.zero}, nil
 		},
 		Recover: func(t testing.TB, disk *fs.Double, s disks) (disks, error) {
 			d, err := Open(disk, "metadata", config())
 			if err != nil {
 				return s, err
 			}
+			names, err := disk.List("metadata")
+			require.NoError(t, err)
+			if s.zero && !slices.Contains(names, stored(core.SnapshotID{}).FileName()) {
+				require.Positive(t, d.Disk().LogStart, "no snapshot has replaced the zero checkpoint, and it is gone")
+			}
 			for _, a := range s.allowed {
 				if reflect.DeepEqual(a, d.Disk()) {
 					_, err := core.New(core.Config{ID: 1, Voters: []core.ReplicaKey{{ID: 1}}}, d.Disk(), 0, &core.Effects{})
 					require.NoError(t, err)
-					return disks{allowed: []core.DiskState{a}}, d.Abandon()
+					return disks{allowed: []core.DiskState{a}, zero: s.zero}, d.Abandon()
 				}
 			}
 			return s, fmt.Errorf("found %+v, allowed are %+v", d.Disk(), s.allowed)
@@ -112,6 +119,17 @@ func crashCases() []crashtest.Case[disks] {
 			}),
 		crashCase("retention", []core.SnapshotID{first, last},
 			func(t testing.TB) core.DiskState { return led(t, first, last) },
+			func(t testing.TB) core.DiskState {
+				s := led(t, last)
+				s.LogStart, s.Epochs = 3, nil
+				return s
+			},
+			func(t testing.TB, d *Driver) error {
+				return d.Apply(nil, Link{}, []core.Op{{Kind: core.OpAdvanceLogStart, SnapshotID: last},
+					happened("AdvanceLogStart", 3, state(3, 3))}, &hooks{})
+			}),
+		crashCase("retention, and with it the zero checkpoint", []core.SnapshotID{{}, last},
+			func(t testing.TB) core.DiskState { return led(t, last) },
 			func(t testing.TB) core.DiskState {
 				s := led(t, last)
 				s.LogStart, s.Epochs = 3, nil
