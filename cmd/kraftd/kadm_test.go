@@ -173,8 +173,12 @@ func TestFranz(t *testing.T) {
 	described, err := adm.DescribeBrokerConfigs(ctx, leader)
 	require.NoError(t, err)
 	require.NoError(t, described[0].Err)
-	require.Len(t, described[0].Configs, 2)
-	require.Equal(t, "TLSv1.3", *described[0].Configs[1].Value)
+	var names []string
+	for _, c := range described[0].Configs {
+		names = append(names, c.Key)
+	}
+	require.Equal(t, []string{"log.retention.ms", "min.insync.replicas", "ssl.enabled.protocols"}, names, "what is set, and what the bootstrap has for all brokers")
+	require.Equal(t, "TLSv1.3", *described[0].Configs[2].Value)
 	again(t, func(ctx context.Context) error {
 		err := set(adm, ctx, "foo", "retention.ms", "soon")
 		if strings.Contains(fmt.Sprint(err), "INVALID_CONFIG") {

@@ -92,6 +92,9 @@ const (
 type Quorum struct {
 	ElectionTimeout, FetchTimeout, ElectionBackoffMax time.Duration
 	AppendLinger, RequestTimeout, RetryBackoff        time.Duration
+	// Registration bounds how long an observer that starts may take to be let in
+	// (initial.broker.registration.timeout.ms).
+	Registration time.Duration
 }
 
 // Log is how the log and its snapshots are kept. -1 is no limit in retention.
@@ -118,6 +121,12 @@ type Quorate struct {
 	// leader draws the cluster id. It is the second revision of KIP-1262
 	// (quorate.unformatted.voters), and not safe where disks are lost.
 	UnformattedVoters bool
+	// BeforeKIP1170: the zero checkpoint is loaded as Kafka did before that proposal, as
+	// committed state (quorate.internal.before.kip1170). For tests of upgrades.
+	BeforeKIP1170 bool
+	// DeleteLegacy: bootstrap.checkpoint is deleted once a committed snapshot has what it
+	// was for (quorate.bootstrap.checkpoint.delete).
+	DeleteLegacy bool
 	// ClientListener is host:port of the provisional client protocol
 	// (quorate.client.listener). Empty: none.
 	ClientListener string
@@ -259,6 +268,7 @@ func (r *reader) quorum(c *Config) {
 		AppendLinger:       r.millis("controller.quorum.append.linger.ms", 25, 0, math.MaxInt32),
 		RequestTimeout:     r.millis("controller.quorum.request.timeout.ms", 2000, 1, math.MaxInt32),
 		RetryBackoff:       r.millis("controller.quorum.retry.backoff.ms", 20, 1, math.MaxInt32),
+		Registration:       r.millis("initial.broker.registration.timeout.ms", 60_000, 1, math.MaxInt32),
 	}
 }
 
@@ -280,6 +290,8 @@ func (r *reader) quorate(c *Config) {
 	c.Quorate.TraceFile = r.text("quorate.trace.file", "")
 	c.Quorate.TraceDir = r.text("quorate.trace.dir", "")
 	c.Quorate.UnformattedVoters = r.boolean("quorate.unformatted.voters")
+	c.Quorate.BeforeKIP1170 = r.boolean("quorate.internal.before.kip1170")
+	c.Quorate.DeleteLegacy = r.boolean("quorate.bootstrap.checkpoint.delete")
 	for _, l := range []struct {
 		key string
 		to  *string

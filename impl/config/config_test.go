@@ -32,7 +32,7 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, "/var/lib/kraft", c.MetadataLogDir)
 	assert.Equal(t, Quorum{
 		ElectionTimeout: time.Second, FetchTimeout: 2 * time.Second, ElectionBackoffMax: time.Second,
-		AppendLinger: 25 * time.Millisecond, RequestTimeout: 2 * time.Second, RetryBackoff: 20 * time.Millisecond,
+		AppendLinger: 25 * time.Millisecond, RequestTimeout: 2 * time.Second, RetryBackoff: 20 * time.Millisecond, Registration: time.Minute,
 	}, c.Quorum)
 	assert.Equal(t, Log{
 		SegmentBytes: 1073741824, SegmentAge: 7 * 24 * time.Hour,
@@ -85,6 +85,9 @@ quorate.metrics.listener=127.0.0.1:9990
 quorate.trace.file=/t
 quorate.client.listener=127.0.0.1:9991
 quorate.unformatted.voters=True
+quorate.internal.before.kip1170=true
+quorate.bootstrap.checkpoint.delete=true
+initial.broker.registration.timeout.ms=157
 unstable.feature.versions.enable=true
 `))
 	require.NoError(t, err)
@@ -98,11 +101,11 @@ unstable.feature.versions.enable=true
 		Listeners:           []Listener{{"SECURE", TLS, ":9091"}, {"PLAIN", Plaintext, "[::1]:0"}},
 		Advertised:          []Listener{{"SECURE", TLS, "n2.example:19091"}, {"PLAIN", Plaintext, "[::1]:0"}},
 		LogDirs:             []string{"/a", "/b"}, MetadataLogDir: "/c",
-		Quorum:     Quorum{150 * ms, 151 * ms, 152 * ms, 0, 153 * ms, 154 * ms},
+		Quorum:     Quorum{150 * ms, 151 * ms, 152 * ms, 0, 153 * ms, 154 * ms, 157 * ms},
 		Log:        Log{8 << 20, 155 * ms, -1, -1, 156, 0},
 		SSL:        SSL{Keystore: "/tls/node.pem", Truststore: "/tls/ca.pem", ClientAuth: "required", AnyHost: true},
 		SuperUsers: []string{"User:CN=n1,O=x", "User:CN=n2"}, MaxConnections: 77,
-		Quorate: Quorate{MetricsListener: "127.0.0.1:9990", TraceFile: "/t", UnformattedVoters: true, ClientListener: "127.0.0.1:9991"},
+		Quorate: Quorate{MetricsListener: "127.0.0.1:9990", TraceFile: "/t", UnformattedVoters: true, BeforeKIP1170: true, DeleteLegacy: true, ClientListener: "127.0.0.1:9991"},
 	}, c)
 }
 

@@ -50,7 +50,9 @@ type Node struct {
 	applier   *applier
 	values    *Values // the machine, if the configuration has none
 	closeOnce sync.Once
-	net       network
+	// inconsistent: a peer is of another cluster.
+	inconsistent atomic.Bool
+	net          network
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{} // guarded by mu
@@ -324,6 +326,11 @@ func (n *Node) LearnClusterID(id string) { n.codec.LearnClusterID(id) }
 
 // ClusterID is the cluster id that the node knows, empty if none.
 func (n *Node) ClusterID() string { return n.codec.Cluster() }
+
+// Inconsistent says whether a peer has refused a request as one of another cluster. That
+// ends no node by itself: a voter must not end because somebody has configured a peer of
+// it wrongly.
+func (n *Node) Inconsistent() bool { return n.inconsistent.Load() }
 
 // Fail stops the node, as a storage that fails does: for a machine that finds that it
 // cannot go on, at another time than when it is called. The first reason counts.

@@ -161,6 +161,9 @@ func refused(code core.ErrorCode) error {
 
 // refused logs that a peer does not serve this node at all.
 func (c *outConn) refused(code core.ErrorCode) {
+	if code == wire.InconsistentClusterID {
+		c.n.inconsistent.Store(true)
+	}
 	if (code == clusterAuthorizationFailed || code == wire.InconsistentClusterID) && !c.warned {
 		c.warned = true
 		slog.Error("a peer refuses all requests", "node", int(c.n.cfg.ID), "peer", int(c.peer), "addr", c.addr, "error", codeName(code))

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -97,19 +96,41 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 		go server.Serve(endpoint)
 		defer server.Close()
 	}
+	deadline := time.Now().Add(time.Hour)
+	if o.observes() {
+		deadline = time.Now().Add(o.file.Quorum.Registration)
+	}
+	for {
+		err := o.serve(log, tracker, endpoint, signals, stdout, deadline)
+		if !errors.Is(err, node.ErrOtherLeader) {
+			return err
+		}
+		log.Warn("begins anew", "why", err)
+		if err := dropLog(o.node.Dir); err != nil {
+			return err
+		}
+	}
+}
+
+// observes says whether this node is an observer of a quorum that it does not take part in.
+func (o *options) observes() bool { return o.file != nil && !o.file.IsVoter() }
+
+// serve runs the node once.
+func (o *options) serve(log *slog.Logger, tracker *metrics.Tracker, endpoint net.Listener, signals <-chan os.Signal, stdout io.Writer, deadline time.Time) error {
+	d := &discovery{log: log, o: o, begun: make(chan struct{})}
 	// With the provisional client protocol it replicates values, else configurations.
 	var configs *controller.Controller
 	if o.node.ClientListen == "" {
-		configs = controller.New(controller.Config{
-			Node: int32(o.node.ID), ClusterID: o.node.ClusterID, Nodes: o.node.Voters,
-			Legacy: o.legacy(), ZeroName: filepath.Join(o.node.Dir, logDir, metadata.ZeroID.FileName()),
-		})
+		configs = d.controller()
 		o.node.Machine, o.node.Service = configs, configs
 	}
+	o.node.Discover = o.observes() && o.node.ClusterID == ""
 	n, err := node.Start(o.node)
 	if err != nil {
 		return err
 	}
+	d.node = n
+	close(d.begun)
 	if configs != nil {
 		configs.Use(n)
 	}
@@ -124,6 +145,13 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 	}
 	fmt.Fprintln(stdout, serves)
 	log.Info("started", "incarnation", n.State().Incarnation, "dir", o.node.Dir, "listen", n.Addr().String(), "logEnd", n.State().LogEnd)
+	if o.observes() {
+		go func() {
+			if err := d.letIn(deadline); err != nil {
+				n.Fail(err)
+			}
+		}()
+	}
 	select {
 	case s := <-signals:
 		log.Info("stops", "signal", s.String(), "role", n.State().Role.String())

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/impl/config"
@@ -56,9 +57,13 @@ func (o *options) load(name string) error {
 		}
 	}
 	o.node.Log.SegmentBytes, o.node.Log.SegmentMs = c.Log.SegmentBytes, c.Log.SegmentAge.Milliseconds()
+	o.node.LoadsZeroAsSnapshot = c.Quorate.BeforeKIP1170
+	if c.Broker {
+		o.warnings = append(o.warnings, "process.roles has broker: kraftd keeps the metadata log of one, and has no listener for clients")
+	}
 	for _, v := range c.Voters {
 		o.node.Voters = append(o.node.Voters, node.Voter{ID: core.ReplicaID(v.ID), Addr: v.Addr})
-		if v.ID == c.NodeID && c.IsSet("advertised.listeners") && c.Advertised[0].Addr != v.Addr {
+		if v.ID == c.NodeID && c.Controller && c.IsSet("advertised.listeners") && c.Advertised[0].Addr != v.Addr {
 			o.warnings = append(o.warnings, fmt.Sprintf("advertised.listeners has %s, but the voters of a static quorum are told %s, as controller.quorum.voters says",
 				c.Advertised[0].Addr, v.Addr))
 		}
@@ -160,27 +165,66 @@ func (o *options) decide(dirs []string) (metaprops.Decision, error) {
 	return d, err
 }
 
-// prepare writes what is missing, and tells the node who it is.
+// prepare drops a log of which nobody can say whose it is, writes what is missing, and
+// tells the node who it is.
 func (o *options) prepare(d metaprops.Decision, log *slog.Logger) error {
+	o.dirs = d.Online.Dirs
 	for _, dir := range d.Offline {
 		log.Warn("a log directory is offline", "dir", dir.Path, "error", dir.Err)
 	}
-	if d.ClusterID == "" {
-		return fmt.Errorf("%s has no cluster.id, and to learn it from the quorum is not supported yet",
-			filepath.Join(d.Online.Dirs[0].Path, metaprops.FileName))
-	}
-	for _, dir := range d.Write {
-		if err := metaprops.Write(fs.OS{}, dir.Path, dir.Properties); err != nil {
-			if dir.Path == o.file.MetadataLogDir {
-				return err
-			}
-			log.Warn("a log directory is offline", "dir", dir.Path, "error", err)
-			continue
+	if d.DropLog {
+		log.Warn("drops the metadata log: it may be of another cluster than the one that is found", "dir", filepath.Join(o.file.MetadataLogDir, logDir))
+		if err := dropLog(o.file.MetadataLogDir); err != nil {
+			return err
 		}
-		log.Info("wrote "+metaprops.FileName, "dir", dir.Path, "version", dir.Version, "cluster", dir.ClusterID, "directory", dir.Directory.String())
+	}
+	if err := o.online(log, func(offline func(metaprops.Dir, error)) error {
+		return metaprops.Settle(fs.OS{}, o.dirs, o.file.MetadataLogDir, offline)
+	}); err != nil {
+		return err
+	}
+	if err := o.persist(d.Write, log); err != nil {
+		return err
 	}
 	o.node.ClusterID, o.node.Directory = d.ClusterID, core.DirectoryID(d.Directory)
 	return nil
+}
+
+// persist writes meta.properties of directories.
+func (o *options) persist(write []metaprops.Dir, log *slog.Logger) error {
+	err := o.online(log, func(offline func(metaprops.Dir, error)) error {
+		return metaprops.Persist(fs.OS{}, write, o.file.MetadataLogDir, offline)
+	})
+	if err != nil {
+		return err
+	}
+	for i := range o.dirs {
+		for _, w := range write {
+			if d := &o.dirs[i]; w.Path == d.Path {
+				d.Properties, d.Formatted = w.Properties, true
+				log.Info("wrote "+metaprops.FileName, "dir", d.Path, "version", d.Version, "cluster", d.ClusterID, "directory", d.Directory.String())
+			}
+		}
+	}
+	return nil
+}
+
+// online does something with the directories. One of data with which it fails is not used
+// any more.
+func (o *options) online(log *slog.Logger, do func(offline func(metaprops.Dir, error)) error) error {
+	return do(func(dir metaprops.Dir, err error) {
+		log.Warn("a log directory is offline", "dir", dir.Path, "error", err)
+		o.dirs = slices.DeleteFunc(slices.Clone(o.dirs), func(d metaprops.Dir) bool { return d.Path == dir.Path })
+	})
+}
+
+// dropLog removes log, snapshots and quorum state, which an observer may at any time. The
+// number of the incarnation stays, so that no connection is named twice.
+func dropLog(dir string) error {
+	if err := os.RemoveAll(filepath.Join(dir, logDir)); err != nil {
+		return err
+	}
+	return fs.OS{}.SyncDir(dir)
 }
 
 // Directories are the log directories of a configuration, each once, that of the

@@ -16,6 +16,7 @@ import (
 
 	"github.com/quorate/quorate/impl/config"
 	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/metaprops"
 	"github.com/quorate/quorate/impl/node"
 	"github.com/quorate/quorate/impl/snapshot"
 )
@@ -23,8 +24,9 @@ import (
 // options is what the command line says, with what its configuration file says.
 type options struct {
 	node     node.Config
-	file     *config.Config // nil: there is none
-	metrics  string         // host:port; empty: none
+	file     *config.Config  // nil: there is none
+	dirs     []metaprops.Dir // log directories of file that are in use, that of the metadata log first
+	metrics  string          // host:port; empty: none
 	json     bool
 	level    slog.Level
 	warnings []string

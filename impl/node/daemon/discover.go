@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/impl/controller"
+	"github.com/quorate/quorate/impl/fs"
+	"github.com/quorate/quorate/impl/metadata"
+	"github.com/quorate/quorate/impl/metaprops"
+	"github.com/quorate/quorate/impl/node"
+)
+
+// discovery is how a node that has no cluster id comes to know it (KIP-1262):
+//
+//	unknown ─ committed ClusterIdRecord ─► every meta.properties durable ─► in memory
+type discovery struct {
+	log   *slog.Logger
+	o     *options
+	begun chan struct{} // closed when node is set
+	node  *node.Node
+}
+
+// controller is the machine of the node.
+func (d *discovery) controller() *controller.Controller {
+	o := d.o
+	cfg := controller.Config{
+		Node: int32(o.node.ID), ClusterID: o.node.ClusterID, Nodes: o.node.Voters, Learn: d.learn,
+		Legacy: o.legacy(), ZeroName: filepath.Join(o.node.Dir, logDir, metadata.ZeroID.FileName()),
+	}
+	if o.file == nil {
+		return controller.New(cfg)
+	}
+	if o.node.ClusterID == "" && o.file.IsVoter() {
+		cfg.DrawsClusterID, cfg.DefaultVersion = true, metadata.ClusterIDVersion
+	}
+	if o.file.Quorate.DeleteLegacy {
+		cfg.Loaded = func() error { return deleteLegacy(d.log, o.node.Dir) }
+	}
+	return controller.New(cfg)
+}
+
+// learn makes an id that is committed durable in every directory, that of the metadata
+// log last, and only then the node's. The machine waits for it.
+func (d *discovery) learn(id string) error {
+	if d.o.file != nil {
+		if err := d.o.persist(metaprops.Adopting(d.o.dirs, id), d.log); err != nil {
+			return fmt.Errorf("persist cluster id %q: %w", id, err)
+		}
+	}
+	<-d.begun
+	d.node.LearnClusterID(id)
+	d.log.Info("learned the cluster id", "cluster", id)
+	return nil
+}
+
+// deleteLegacy removes bootstrap.checkpoint. A committed snapshot has set metadata.version,
+// so nobody will need it any more.
+func deleteLegacy(log *slog.Logger, dir string) error {
+	name := filepath.Join(dir, metadata.LegacyFile)
+	if err := os.Remove(name); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	log.Info("deleted the bootstrap that is not needed any more", "file", name)
+	return fs.OS{}.SyncDir(dir)
+}
+
+// letIn waits until an observer has been let in by the leader of its cluster: its id is
+// known, and a leader has told it what is committed. At the deadline it says why not.
+func (d *discovery) letIn(deadline time.Time) error {
+	n := d.node
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for n.ClusterID() == "" || n.State().HighWatermark < 0 {
+		select {
+		case <-n.Done():
+			return nil
+		case <-tick.C:
+		}
+		if !time.Now().Before(deadline) {
+			return d.late()
+		}
+	}
+	return nil
+}
+
+// late is why a node gives up.
+func (d *discovery) late() error {
+	var voters []string
+	for _, v := range d.o.node.Voters {
+		voters = append(voters, v.Addr)
+	}
+	from, timeout := strings.Join(voters, ", "), d.o.file.Quorum.Registration
+	id := d.node.ClusterID()
+	switch {
+	case id == "" && d.node.State().HighWatermark < 0:
+		return fmt.Errorf("%w: within %v none of %s has answered as leader of a quorum", errLate, timeout, from)
+	case id == "":
+		return fmt.Errorf("%w: the log of %s has no cluster id after %v. It has one from metadata.version %s (level %d) on: "+
+			"upgrade the cluster to it, or format this node with -cluster-id", errLate, from, timeout, metadata.ClusterIDVersion, metadata.ClusterIDVersion)
+	case d.node.Inconsistent():
+		return fmt.Errorf("%w: this node is of cluster %q, and %s answers INCONSISTENT_CLUSTER_ID", errLate, id, from)
+	}
+	return fmt.Errorf("%w: within %v none of %s has answered as leader of cluster %q", errLate, timeout, from, id)
+}
+
+// errLate is wrapped by why an observer was not let in.
+var errLate = errors.New("not let in (initial.broker.registration.timeout.ms)")
