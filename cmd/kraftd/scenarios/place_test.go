@@ -138,17 +138,6 @@ func (p *place) zero() metadata.Bootstrap {
 	return b
 }
 
-// texts are records as kafka-dump-log prints them.
-func texts(t *testing.T, records [][]byte) (list []string) {
-	t.Helper()
-	for _, b := range records {
-		r, err := metadata.Decode(b)
-		require.NoError(t, err)
-		list = append(list, r.String())
-	}
-	return list
-}
-
 // result is how a command ended.
 type result struct {
 	code           int
