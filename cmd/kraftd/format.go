@@ -167,10 +167,6 @@ func formatAll(plan *kraftformat.Plan, dirs []string, id int32, cluster string, 
 	if err != nil {
 		return err
 	}
-	if todo == 0 {
-		fmt.Fprintln(stdout, "All of the log directories are already formatted.")
-		return nil
-	}
 	for _, dir := range dirs {
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 			continue // nobody uses it
@@ -180,6 +176,9 @@ func formatAll(plan *kraftformat.Plan, dirs []string, id int32, cluster string, 
 			return fmt.Errorf("lock %s: %w", dir, err)
 		}
 		defer unlock()
+	}
+	if todo == 0 {
+		fmt.Fprintln(stdout, "All of the log directories are already formatted.")
 	}
 	return plan.Run(fs.OS{}, func(d kraftformat.Formatted) {
 		of := "cluster " + cluster

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/quorate/quorate/impl/log"
 	"github.com/quorate/quorate/impl/metadata"
@@ -180,6 +181,8 @@ func (p *Plan) credentials() error {
 
 func (p *Plan) clusterID() error {
 	switch id := p.o.ClusterID; {
+	case !utf8.ValidString(id):
+		return fmt.Errorf("-cluster-id %q is not UTF-8", id)
 	case id == "" && !p.o.MayLackID:
 		return errors.New("-cluster-id is required")
 	case id == "" && p.version < metadata.ClusterIDVersion:

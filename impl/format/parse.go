@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -10,14 +11,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/quorate/quorate/impl/log"
 	"github.com/quorate/quorate/impl/metadata"
 	"github.com/quorate/quorate/impl/metaprops"
 )
 
-// ParseVoters reads --initial-controllers: id@host:port:directory, separated by commas. name
-// is that of the controller listener.
+// ParseVoters reads --initial-controllers: id@host:port:directory, separated by commas, and
+// sorts them by id. name is that of the controller listener.
 func ParseVoters(s, name string) ([]log.Voter, error) {
 	var voters []log.Voter
 	for item := range strings.SplitSeq(s, ",") {
@@ -32,6 +34,7 @@ func ParseVoters(s, name string) ([]log.Voter, error) {
 		}
 		voters = append(voters, v)
 	}
+	slices.SortFunc(voters, func(a, b log.Voter) int { return cmp.Compare(a.ID, b.ID) }) // as Kafka writes them
 	return voters, nil
 }
 
@@ -127,8 +130,11 @@ func parseCredential(s string) (c metadata.ScramCredential, err error) {
 		}
 		c.Iterations = int32(n)
 	}
-	if values[keyName] == "" {
+	switch name := values[keyName]; {
+	case name == "":
 		return c, errors.New("name is required")
+	case !utf8.ValidString(name):
+		return c, errors.New("name is not UTF-8")
 	}
 	return salted(c.Mechanism, c.Iterations, values)
 }

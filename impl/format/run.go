@@ -86,11 +86,21 @@ func (p *Plan) voter() int {
 }
 
 // Run formats what Check says is to be formatted, and calls done for each directory when
-// it is durable.
+// it is durable. Those that were formatted are so durably, too.
 func (p *Plan) Run(fsys fs.FS, done func(Formatted)) error {
 	todo, err := p.todo(fsys)
 	if err != nil {
 		return err
+	}
+	// A directory that is formatted already may have been so by a process that was killed
+	// before it had flushed that.
+	for _, dir := range p.o.Dirs {
+		if slices.ContainsFunc(todo, func(d metaprops.Dir) bool { return d.Path == dir }) {
+			continue
+		}
+		if err := fsys.SyncDir(dir); err != nil {
+			return fmt.Errorf("flush directory %s: %w", dir, err)
+		}
 	}
 	for _, d := range todo {
 		metadataDir := d.Path == p.o.Dirs[0]

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-
-	"github.com/quorate/quorate/impl/fs"
 )
 
 // Start is what, beside the log directories, decides how a node starts.
@@ -185,28 +183,4 @@ func completed(d Dir, node int32, id string, newID func() DirectoryID) (Properti
 		p.Directory = newID()
 	}
 	return p, true
-}
-
-// Adopt durably writes a cluster id that was learned into every directory of a set that
-// is in use ([Decision].Online): data directories first, that of the metadata log last. failed is told of
-// each data directory that cannot be written, which is then to be offline; an error is about
-// that of the metadata log, and then the id must not be used.
-func (s Set) Adopt(fsys fs.FS, id string, failed func(Dir)) error {
-	for i, d := range slices.Backward(s.Dirs) {
-		if d.Err != nil || d.ClusterID == id {
-			continue
-		}
-		if d.ClusterID != "" {
-			return fmt.Errorf("%s is of cluster %q, and the quorum of cluster %q", path.Join(d.Path, FileName), d.ClusterID, id)
-		}
-		d.ClusterID = id
-		switch d.Err = Write(fsys, d.Path, d.Properties); {
-		case d.Err == nil:
-		case i == 0:
-			return d.Err
-		default:
-			failed(d)
-		}
-	}
-	return nil
 }
