@@ -140,7 +140,7 @@ func MkdirAll(fsys FS, dir string) error {
 		return fmt.Errorf("flush directory %s: %w", path.Dir(at), err)
 	}
 	for _, name := range slices.Backward(missing) {
-		if err := fsys.Mkdir(name); err != nil {
+		if err := fsys.Mkdir(name); err != nil && !errors.Is(err, ErrExist) { // another process may have
 			return fmt.Errorf("make %s: %w", name, err)
 		}
 		if err := fsys.SyncDir(path.Dir(name)); err != nil {

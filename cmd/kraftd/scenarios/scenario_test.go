@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,12 @@ func prepare(m *testing.M) int {
 // last is the number of the last scenario.
 const last = 50
 
+// open are those that nothing plays yet, each with what it waits for.
+var open = map[int]string{
+	11: "activation of a dynamic quorum: needs a dynamic voter set (kraft.version 1)",
+	36: "a broker that became a voter leads: needs a dynamic voter set (kraft.version 1)",
+}
+
 // scenario is one of them.
 type scenario struct {
 	number int
@@ -63,9 +70,14 @@ func TestScenario(t *testing.T) {
 	passed := map[int]string{} // guarded by mu
 	t.Cleanup(func() {
 		var table strings.Builder
-		for _, s := range all {
-			if how := passed[s.number]; how != "" {
-				fmt.Fprintf(&table, "%4d  %-8s %s\n", s.number, how, s.title)
+		for n := range last + 1 {
+			if why := open[n]; why != "" {
+				fmt.Fprintf(&table, "%4d  open     %s\n", n, why)
+			}
+			for _, s := range all {
+				if how := passed[n]; s.number == n && how != "" {
+					fmt.Fprintf(&table, "%4d  %-8s %s\n", n, how, s.title)
+				}
 			}
 		}
 		t.Logf("scenario, passed:\n%s", table.String())
@@ -83,20 +95,16 @@ func TestScenario(t *testing.T) {
 	}
 }
 
-// TestNumbers: each has one number, and none is missing.
+// TestNumbers: each number is that of one scenario, or of one that is open.
 func TestNumbers(t *testing.T) {
-	var have []int
+	have := slices.Collect(maps.Keys(open))
 	for _, s := range all {
 		have = append(have, s.number)
 	}
 	slices.Sort(have)
-	require.Equal(t, slices.Compact(slices.Clone(have)), have, "a number twice")
-	require.Subset(t, numbers(1, last), have)
-}
-
-func numbers(from, to int) (list []int) {
-	for n := from; n <= to; n++ {
-		list = append(list, n)
+	var want []int
+	for n := range last {
+		want = append(want, n+1)
 	}
-	return list
+	require.Equal(t, want, have)
 }

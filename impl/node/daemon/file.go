@@ -120,7 +120,9 @@ func (o *options) claim(log *slog.Logger) (release func(), err error) {
 			unlockAll()
 		}
 	}()
-	for _, dir := range d.Online.Dirs {
+	// That of the metadata log last: the node locks it anew, and whoever comes in between has
+	// failed with the others before.
+	for _, dir := range slices.Backward(d.Online.Dirs) {
 		unlock, err := node.LockDir(dir.Path)
 		if err != nil {
 			return nil, fmt.Errorf("lock %s: %w", dir.Path, err)
@@ -134,8 +136,8 @@ func (o *options) claim(log *slog.Logger) (release func(), err error) {
 	if err := o.prepare(d, log); err != nil {
 		return nil, err
 	}
-	locks[0]()
-	locks = locks[1:]
+	locks[len(locks)-1]()
+	locks = locks[:len(locks)-1]
 	return unlockAll, nil
 }
 
