@@ -133,11 +133,11 @@ func (c *command) trim() *cobra.Command {
 			if err := ask(cmd.Context(), http.MethodPost, fmt.Sprintf("%s/trim?dryRun=%t", base, dry), &t); err != nil {
 				return err
 			}
-			verb := "trimmed"
+			verb := "is trimmed"
 			if dry {
 				verb = "would be trimmed"
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "the journal begins at offset %d and %s to %d, which these cover:\n", t.Start, verb, max(t.To, t.Start))
+			fmt.Fprintf(cmd.OutOrStdout(), "the journal began at offset %d and %s to %d, which these cover:\n", t.Start, verb, max(t.To, t.Start))
 			return table(cmd.OutOrStdout(), t.Kept, nil)
 		},
 	}

@@ -53,10 +53,7 @@ func (d *Dir) Put(ctx context.Context, key string, r io.Reader) error {
 		return err
 	}
 	defer os.Remove(tmp)
-	_, err = io.Copy(f, contextReader{ctx, r})
-	if err == nil {
-		err = f.Sync()
-	}
+	err = copyFlushed(f, contextReader{ctx, r})
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
@@ -70,6 +67,25 @@ func (d *Dir) Put(ctx context.Context, key string, r io.Reader) error {
 		return err
 	}
 	return syncDir(filepath.Dir(name))
+}
+
+// flushed is how much is written before it is flushed. What waits to be flushed when
+// somebody flushes another file of the same disk, a journal say, keeps him waiting.
+const flushed = 4 << 20
+
+func copyFlushed(f *os.File, r io.Reader) error {
+	for {
+		n, err := io.CopyN(f, r, flushed)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if e := f.Sync(); e != nil {
+			return e
+		}
+		if n < flushed {
+			return nil
+		}
+	}
 }
 
 // mkdir makes the directories of a key, each durably.

@@ -19,6 +19,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/quorate/quorate/impl/registry/cli"
 )
 
 // shape is a database and the journal that leads to it.
@@ -52,6 +54,7 @@ func main() {
 	quick := flag.Bool("quick", false, "small databases only: seconds instead of minutes")
 	scratch := flag.String("scratch", "", "directory for journals and databases, which needs 5 GB (a temporary one)")
 	flag.Parse()
+	runtime.GOMAXPROCS(runtime.NumCPU() + cli.SpareThreads) // as the registry does
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err := run(*out, *scratch, *quick); err != nil {
 		fmt.Fprintln(os.Stderr, "ckbench:", err)

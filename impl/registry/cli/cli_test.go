@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/impl/registry/state"
+	"github.com/quorate/quorate/impl/registry/trace"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/sr"
+)
+
+// asCommand has the test binary be the command.
+const asCommand = "REGISTRY_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(Main(nil, os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+func process(t *testing.T, args ...string) *exec.Cmd {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	return cmd
+}
+
+// do runs the command to its end.
+func do(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := process(t, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	require.Equal(t, code, cmd.ProcessState.ExitCode(), "%v: %v: %s", args, err, out.String())
+	return out.String()
+}
+
+// serve starts a registry, and returns its URL.
+func serve(t *testing.T, args ...string) (*exec.Cmd, string) {
+	t.Helper()
+	cmd := process(t, append([]string{"run", "--listen", "127.0.0.1:0"}, args...)...)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = io.Discard
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	url := "http://" + strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
+	require.Eventually(t, func() bool {
+		a, err := http.Get(url + "/health/ready")
+		if err != nil {
+			return false
+		}
+		a.Body.Close()
+		return a.StatusCode == http.StatusOK
+	}, time.Minute, 5*time.Millisecond)
+	return cmd, url
+}
+
+// The commands, on a registry that is killed and started again.
+func TestCommands(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	images, events := filepath.Join(dir, "images"), filepath.Join(dir, "events")
+	args := []string{"--dir", filepath.Join(dir, "a"), "--objects", images, "--trace", events, "--state-digest"}
+	cmd, url := serve(t, args...)
+	client, err := sr.NewClient(sr.URLs(url))
+	require.NoError(t, err)
+	for i := range 3 {
+		_, err := client.CreateSchema(ctx, fmt.Sprint("s", i), sr.Schema{Schema: `"int"`})
+		require.NoError(t, err)
+		require.Contains(t, do(t, 0, "checkpoint", "now", "--url", url), "CHECKPOINT")
+	}
+	require.Len(t, strings.Split(strings.TrimSpace(do(t, 0, "checkpoint", "list", "--url", url)), "\n"), 4)
+	require.Contains(t, do(t, 0, "trim", "--dry-run", "--url", url), "would be trimmed to")
+	require.Contains(t, do(t, 0, "trim", "--url", url), "is trimmed to")
+
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	_, url = serve(t, args...)
+	client, err = sr.NewClient(sr.URLs(url))
+	require.NoError(t, err)
+	names, err := client.Subjects(ctx)
+	require.NoError(t, err)
+	require.Len(t, names, 3)
+	a, err := http.Get(url + "/metrics")
+	require.NoError(t, err)
+	b, err := io.ReadAll(a.Body)
+	require.NoError(t, err)
+	require.NoError(t, a.Body.Close())
+	require.Contains(t, string(b), "registry_restore_used_total 1")
+
+	require.Equal(t, 3, strings.Count(do(t, 0, "checkpoint", "verify", "--objects", images), "good"))
+	to := filepath.Join(dir, "restored")
+	do(t, 0, "restore", "--objects", images, "--to", to)
+	img, err := state.Inspect(ctx, to, true)
+	require.NoError(t, err)
+	require.NotEmpty(t, img.Digest)
+	require.Contains(t, do(t, 1, "restore", "--objects", images, "--to", to), "is not overwritten")
+	files, err := filepath.Glob(filepath.Join(images, "images", "*", "*.zst"))
+	require.NoError(t, err)
+	require.Len(t, files, 3)
+	for _, f := range files {
+		require.NoError(t, os.Truncate(f, 100))
+	}
+	require.Contains(t, do(t, 1, "checkpoint", "verify", "--objects", images), "3 of 3 images cannot be used")
+	require.Contains(t, do(t, 1, "restore", "--objects", images, "--to", to+"2"), "there is no image to restore")
+	require.NoFileExists(t, to+"2")
+	require.Contains(t, do(t, 1, "trim", "--url", url), "too few images were found good")
+
+	f, err := os.Open(events)
+	require.NoError(t, err)
+	defer f.Close()
+	recorded, err := trace.Read(f)
+	require.NoError(t, err)
+	require.Empty(t, trace.Judge(recorded, 2))
+	require.Equal(t, 1, trace.Count(recorded, trace.Install))
+}
+
+// What cannot be used is named.
+func TestUsage(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--dir must be given":        {"run"},
+		"--keep is 1":                {"run", "--dir", "x", "--keep", "1"},
+		"is not id@host:port":        {"run", "--dir", t.TempDir(), "--voters", "x"},
+		"--peers must name":          {"run", "--dir", t.TempDir(), "--voters", "1@localhost:1,2@localhost:2"},
+		"opens directories only":     {"run", "--dir", t.TempDir(), "--objects", "s3://bucket"},
+		"--to must be given":         {"restore"},
+		"--objects must be given":    {"checkpoint", "verify"},
+		"unknown flag":               {"trim", "--what"},
+		"invalid argument \"x\" for": {"run", "--every", "x"},
+	} {
+		require.Contains(t, do(t, exitUsage, args...), want)
+	}
+	require.Contains(t, do(t, exitFailed, "checkpoint", "now", "--url", "http://127.0.0.1:1"), "connection refused")
+	require.Contains(t, do(t, exitFailed, "run", "--dir", t.TempDir(), "--brokers", "127.0.0.1:1"), "127.0.0.1:1")
+}
