@@ -157,11 +157,15 @@ func (m *Manager) upload(ctx context.Context, stored string, c *Commit) error {
 	}
 	defer f.Close()
 	began := m.Now()
-	m.record(trace.Event{Action: trace.UploadChunk, Checkpoint: c.ID, Key: c.Key, Offset: c.Offset})
-	half := &halfway{r: f, at: c.Size / 2, call: func() error { return m.hook("mid-upload") }}
-	if err := m.Objects.Put(ctx, c.Key, half); err != nil {
+	half := trace.Event{Action: trace.UploadChunk, Checkpoint: c.ID, Key: c.Key, Offset: c.Offset}
+	r := &halfway{r: f, at: c.Size / 2, call: func() error {
+		m.record(half)
+		return m.hook("mid-upload")
+	}}
+	if err := m.Objects.Put(ctx, c.Key, r); err != nil {
 		return fmt.Errorf("upload: %w", err)
 	}
+	m.record(half)
 	if err := m.hook("after-upload"); err != nil {
 		return err
 	}

@@ -199,12 +199,12 @@ func (m *Manager) restore(ctx context.Context, to string, acceptNew bool) (r Res
 // fetch puts an image where the database is to be, if it is what was committed.
 func (m *Manager) fetch(ctx context.Context, c Commit, to string, r *Restored) error {
 	began := m.Now()
+	m.record(trace.Event{Action: trace.FetchImage, Checkpoint: c.ID, Key: c.Key, Offset: c.Offset})
 	stored, cached, err := m.download(ctx, c)
 	if err != nil {
 		return err
 	}
 	r.Cached, r.Fetch = cached, m.Now().Sub(began)
-	m.record(trace.Event{Action: trace.FetchImage, Checkpoint: c.ID, Key: c.Key, Offset: c.Offset})
 	if err := m.hook("fetched"); err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (j *judge) life() *life {
 func (j *judge) step() {
 	e := j.event
 	switch e.Action {
-	case Append, Crash, Pause, Resume, TrimJournal, CollectGarbage:
+	case Append, Crash, Pause, Resume, TrimJournal, CollectGarbage, DamageObject:
 		j.apart()
 		return
 	}

@@ -68,6 +68,7 @@ const (
 	Crash          = "Crash"
 	Pause          = "Pause"
 	Resume         = "Resume"
+	DamageObject   = "DamageObject"
 )
 
 // Recorder takes events of all instances of a process, in the order in which they

@@ -8,6 +8,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,39 +32,36 @@ type shape struct {
 
 func (s shape) records() int { return s.rows * s.factor }
 
-// shapes are all combinations whose journal is small enough.
-func shapes(quick bool) (all []shape) {
-	rows, payloads := []int{1_000, 10_000, 100_000, 1_000_000}, []int{100, 1000}
-	most := 1_000_000
-	if quick {
-		rows, most = rows[:2], 20_000
-	}
+// shapes are all combinations whose journal has at most so many records, the small ones
+// first.
+func shapes(most int) (all []shape) {
 	for _, f := range []int{1, 10} {
-		for _, p := range payloads {
-			for _, r := range rows {
+		for _, p := range []int{100, 1000} {
+			for _, r := range []int{1_000, 10_000, 100_000, 1_000_000} {
 				if s := (shape{r, p, f}); s.records() <= most {
 					all = append(all, s)
 				}
 			}
 		}
 	}
+	slices.SortStableFunc(all, func(a, b shape) int { return a.records() - b.records() })
 	return all
 }
 
 func main() {
 	out := flag.String("out", "", "directory of the table and the plots; none: only print")
-	quick := flag.Bool("quick", false, "small databases only: seconds instead of minutes")
+	most := flag.Int("most", 1_000_000, "records of the longest journal")
 	scratch := flag.String("scratch", "", "directory for journals and databases, which needs 5 GB (a temporary one)")
 	flag.Parse()
 	runtime.GOMAXPROCS(runtime.NumCPU() + cli.SpareThreads) // as the registry does
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	if err := run(*out, *scratch, *quick); err != nil {
+	if err := run(*out, *scratch, *most); err != nil {
 		fmt.Fprintln(os.Stderr, "ckbench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out, scratch string, quick bool) error {
+func run(out, scratch string, most int) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	began := time.Now()
@@ -72,7 +71,7 @@ func run(out, scratch string, quick bool) error {
 	}
 	defer os.RemoveAll(dir)
 	var all []result
-	for n, s := range shapes(quick) {
+	for n, s := range shapes(most) {
 		r, err := measure(ctx, filepath.Join(dir, fmt.Sprint(n)), s)
 		if err != nil {
 			return fmt.Errorf("%d rows of %d bytes, %d records for each: %w", s.rows, s.payload, s.factor, err)
@@ -83,13 +82,26 @@ func run(out, scratch string, quick bool) error {
 		if err := os.RemoveAll(filepath.Join(dir, fmt.Sprint(n))); err != nil {
 			return err
 		}
+		// After each, so that a run that is ended has told what it knows.
+		if err := publish(out, all, time.Since(began)); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// publish writes table and plots, or prints the table.
+func publish(out string, all []result, took time.Duration) error {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b result) int {
+		return cmp.Or(a.factor-b.factor, a.payload-b.payload, a.rows-b.rows)
+	})
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured by `ckbench`, %d CPUs (%s), %s, load average at the end %s, %.0f s in all.\n\n",
-		runtime.NumCPU(), cpu(), runtime.Version(), load(), time.Since(began).Seconds())
-	report(&b, all)
-	fmt.Print(b.String())
+		runtime.NumCPU(), cpu(), runtime.Version(), load(), took.Seconds())
+	report(&b, sorted)
 	if out == "" {
+		fmt.Print(b.String())
 		return nil
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
@@ -98,7 +110,7 @@ func run(out, scratch string, quick bool) error {
 	if err := os.WriteFile(filepath.Join(out, "results.md"), []byte(b.String()), 0o644); err != nil {
 		return err
 	}
-	return plots(out, all)
+	return plots(out, sorted)
 }
 
 // cpu is what the processor calls itself.

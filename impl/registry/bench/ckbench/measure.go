@@ -185,7 +185,7 @@ func start(ctx context.Context, cfg registry.Config) (*registry.Instance, error)
 
 // load takes latencies of a writer and a reader, without and with checkpoints.
 func (r *result) load(ctx context.Context, a *registry.Instance) error {
-	ctx, cancel := context.WithCancel(ctx)
+	running, cancel := context.WithCancel(ctx) // no write is given up: it might yet happen
 	var mu sync.Mutex
 	var during bool
 	var failed error
@@ -205,7 +205,7 @@ func (r *result) load(ctx context.Context, a *registry.Instance) error {
 		defer tick.Stop()
 		for n := 0; ; n++ {
 			select {
-			case <-ctx.Done():
+			case <-running.Done():
 				return
 			case <-tick.C:
 			}
