@@ -109,10 +109,10 @@ bin/tools/%: tools/go.mod tools/go.sum
 	GOWORK=off go -C tools build -o ../bin/tools/ tool
 
 fuzz: ## Fuzz every target of every decoder for FUZZTIME each, and go on after a failure
-	@rc=0; for d in $$(go list -f '{{.Dir}}' ./...); do \
+	@rc=0; for d in $$(for m in $(MODULES); do (cd $$m && go list -f '{{.Dir}}' ./...); done); do \
 		for f in $$(grep -shoE '^func Fuzz[[:alnum:]]+' $$d/*_test.go | sed 's/^func //'); do \
 		echo "fuzz: $${d#$(CURDIR)/} $$f"; \
-		go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$d || rc=1; done; done; exit $$rc
+		(cd $$d && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) .) || rc=1; done; done; exit $$rc
 
 clean: ## Remove what was built and recorded
 	rm -rf bin out
