@@ -202,7 +202,7 @@ func sumOf(records []journal.Record) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// ready waits until the instance serves.
+// waitReady waits until the instance serves.
 func (i *Instance) waitReady(ctx context.Context) error {
 	select {
 	case <-i.ready:

@@ -10,7 +10,7 @@ import (
 // many images are kept). It returns the first violation of each kind, nil if there is
 // none. What is judged is the outcome: it does not know the decisions that led to it.
 func Judge(events []Event, keep int) []error {
-	j := &judge{keep: keep, lives: map[string]*life{}, commits: map[string]Event{}, applied: map[int64]bool{}, seen: map[string]bool{}}
+	j := &judge{keep: keep, lives: map[string]*life{}, commits: map[string]Event{}, applied: map[int64]bool{}, order: map[string]string{}, seen: map[string]bool{}}
 	for _, e := range events {
 		j.event = e
 		j.step()
