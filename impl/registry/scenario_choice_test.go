@@ -182,6 +182,12 @@ func trimSafety(w *world) {
 	w.change(list[len(list)-1].Key, flip)
 	_, err = a.Trim(w.ctx, false)
 	require.ErrorIs(w.t, err, checkpoint.ErrNotCovered)
+	// And so does who collects: beside one that is damaged an older one is needed.
+	a.fill("more", 5)
+	a.checkpoint()
+	collected, err := a.Collect(w.ctx)
+	require.NoError(w.t, err)
+	require.Empty(w.t, collected)
 }
 
 // endless is a journal that has grown whenever somebody asks where it ends, or has read.

@@ -96,9 +96,10 @@ func (m *Manager) Trim(ctx context.Context, dry bool) (t Trimmed, err error) {
 	return t, nil
 }
 
-// Collect deletes images that nobody needs any more, and returns their keys.
+// Collect deletes images that nobody needs any more, and returns their keys. It reads those
+// that are kept before: next to one that is damaged, an older one is needed.
 func (m *Manager) Collect(ctx context.Context) (deleted []string, err error) {
-	kept, v, err := m.Kept(ctx, false)
+	kept, v, err := m.Kept(ctx, true)
 	if err != nil {
 		return nil, err
 	}
