@@ -45,6 +45,7 @@ var table = []row{
 	{"spec/bootstrap", []string{"spec/concern", "checker"}, "a concern over an abstract log, which knows nothing of the real one"},
 	{"spec/clusterid", []string{"spec/concern", "checker"}, "a concern over an abstract log, which knows nothing of the real one"},
 	{"spec/composed", []string{"spec", "spec/bootstrap", "spec/clusterid", "spec/concern", "checker"}, "the two concerns on the real log, which is theirs to use and not to change"},
+	{"spec/kafkasql", []string{"spec/concern", "checker"}, "a system of its own: its journal is a log that does not fail"},
 	{"spec/audit", []string{"spec/...", "checker"}, "it judges the specification, and so stands on this side"},
 	{"impl", []string{"impl/...", "traces/event"}, "spec and impl are two independent writings of the protocol, and a replica does not judge itself"},
 	{"impl/core", []string{"traces/event"}, "the core is a function: who performs its effects is not its business"},
