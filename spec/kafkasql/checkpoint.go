@@ -87,6 +87,12 @@ func (m *machine) abandonAttempt(s *State, i int) bool {
 // once more.
 func (m *machine) appendCommit(s *State, i int, lost bool) bool {
 	n := &s.I[i]
+	if m.rules.PublishesNull && n.Att != 0 && n.Step == Captured && s.NCommits < MaxCommits && !lost {
+		s.Commits[s.NCommits] = Commit{}
+		s.NCommits++
+		n.Att, n.Step = 0, Idle
+		return true
+	}
 	if n.Att == 0 || n.Step != Verified && n.Step != Unacknowledged && (n.Step != Uploaded || m.rules.VerifiesUpload) {
 		return false
 	}

@@ -131,16 +131,13 @@ func (m *machine) crash(s *State, i int) bool {
 	if !n.up() {
 		return false
 	}
-	half := n.Phase == Installing
 	if m.rules.CachedEnd {
 		n.Seen = n.Pos
 	}
 	seen := n.Seen
 	n.end(Down)
 	n.Seen = seen
-	if !half {
-		m.forget(n)
-	}
+	m.forget(n)
 	if m.model.Variant == A {
 		m.shift(s)
 	}
@@ -157,10 +154,11 @@ func (m *machine) loseDisk(s *State, i int) bool {
 	return true
 }
 
-// pause stops a process, for longer than any lease or grace period.
+// pause stops a process in the middle of something, for longer than any lease or grace
+// period.
 func (m *machine) pause(s *State, i int) bool {
 	n := &s.I[i]
-	if !n.up() || n.Paused == 1 {
+	if n.Paused == 1 || n.Step == Idle && !n.restoring() {
 		return false
 	}
 	n.Paused = 1

@@ -9,6 +9,9 @@ func (m *machine) start(s *State, i int) bool {
 	if n.up() || n.Life == m.model.Lives && m.model.Lives > 0 {
 		return false
 	}
+	if !m.takesPart(i) && s.NCommits == 0 {
+		return false // nothing to be seen: it would replay the journal
+	}
 	if m.model.Lives > 0 {
 		n.Life++
 	}
@@ -19,12 +22,16 @@ func (m *machine) start(s *State, i int) bool {
 	n.Seen = 0
 	if m.rules.ReusesLocal(s, &n.DB) && m.model.KeepDisk && n.DB.Schema <= n.Version {
 		n.Phase, n.Pos = Replaying, m.rules.Resume(n.DB.Off)
+		n.CkEnd = 0 // what it knows of images is no reason to trim: it reads from elsewhere
 		n.migrate()
 	} else {
 		n.DB = DB{}
 	}
-	if m.model.Variant == A {
-		n.CoordPos, n.FirstBy, n.Holder = 0, s.OldFirst, s.OldHolder
+	if m.model.Variant == A && m.takesPart(i) {
+		n.FirstBy, n.Holder = s.OldFirst, s.OldHolder
+		if m.rules.ForgetsOld {
+			n.FirstBy, n.Holder, n.CoordPos = 0, 0, s.NCoord
+		}
 	}
 	return true
 }
@@ -202,6 +209,7 @@ func (m *machine) giveUp(s *State, i int) bool {
 		return false
 	}
 	n.end(GaveUp)
+	m.forget(n)
 	return true
 }
 
@@ -217,6 +225,7 @@ func (m *machine) outOfRange(s *State, i int) bool {
 		return true
 	}
 	n.end(GaveUp)
+	m.forget(n)
 	return true
 }
 

@@ -87,6 +87,7 @@ func (m *machine) applyRecord(s *State, n *Instance, i int) bool {
 	case r.Kind == CreateV2 && n.Version < 2:
 		if !m.rules.SkipsUnknown { // it may miss nothing: it ends, and another version has to start
 			n.end(GaveUp)
+			m.forget(n)
 			return true
 		}
 	case m.rules.SplitsTransaction && n.Applied == 0:

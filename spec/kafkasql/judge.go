@@ -172,7 +172,8 @@ func (j *judgement) installed() {
 			newest = x
 		}
 	}
-	j.see(ClockAheadOlder, s.Commits[newest].Att != 0 && s.Atts[s.Commits[newest].Att-1].Off < off)
+	stamped := &s.Atts[s.Commits[newest].Att-1]
+	j.see(ClockAheadOlder, stamped.Ahead == 1 && stamped.Off < off)
 }
 
 // newer says whether one commit has a later time than another.
@@ -215,6 +216,23 @@ func (j *judgement) works(a Action, p int) {
 	}
 }
 
+// better counts the images, damaged or not, that are committed and have the offset of
+// another one or a greater one.
+func (s *State) better(than Commit) int {
+	seen, count := [MaxAttempts + 1]bool{}, 0
+	for _, c := range s.Commits[:s.NCommits] {
+		if c.Att == 0 || c.Att == than.Att || seen[c.Att] {
+			continue
+		}
+		o, a := &s.Objects[c.Key-1], &s.Atts[c.Att-1]
+		if o.First == c.Att && o.Second == c.Att && o.Gone == 0 && s.lineage(a.Journal, a.Off, a.Epoch) && a.Off >= s.Atts[than.Att-1].Off {
+			seen[c.Att] = true
+			count++
+		}
+	}
+	return count
+}
+
 func (j *judgement) committed() {
 	s, t, m := j.s, j.t, j.m
 	c := t.Commits[t.NCommits-1]
@@ -223,12 +241,12 @@ func (j *judgement) committed() {
 		return
 	}
 	a := &t.Atts[c.Att-1]
-	list, count := s.kept(m.model.Keep)
-	superseded := count == m.model.Keep && s.Atts[list[count-1].Att-1].Off >= a.Off
+	superseded := s.better(c) >= m.model.Keep
 	first, second, _ := m.bytesOf(t, c)
 	whole := first == c.Att && second == c.Att
 	j.breaks(CommitNamesComplete, !whole && !superseded && c.Fenced == 0)
 	for _, other := range s.Commits[:s.NCommits] {
+		j.see(MadeAfterDamage, other.Att != 0 && other.Fenced == 0 && s.Atts[other.Att-1].Off >= a.Off && !s.available(other))
 		j.see(LateCommit, other.Att != 0 && s.Atts[other.Att-1].Off > a.Off)
 	}
 	j.see(LateCommitAfterTrim, a.Off < s.LogStart)

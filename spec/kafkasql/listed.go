@@ -1,52 +1,44 @@
 package kafkasql
 
-import (
-	"fmt"
-
-	"github.com/quorate/quorate/spec/concern"
-)
+import "github.com/quorate/quorate/spec/concern"
 
 // Concern lists the models and mutations of checkpoints for a SQL store.
-func Concern() *concern.Concern {
-	c := &concern.Concern{
-		Name: "kafkasql", Doc: "checkpoints of a SQL store that is fed by a journal",
-		Actions: actionNames, Mutants: mutants, Properties: Properties, New: newSpec,
-	}
-	for i := range Models {
-		m := &Models[i]
-		c.Models = append(c.Models, concern.Model{
-			Name: m.Name, Why: m.Why, Constants: m.constants(), Deep: m.Deep, Unsafe: m.Unsafe, Pin: pins[m.Name],
-		})
-	}
-	for i := range Mutations {
-		mu := Mutations[i].Mutation
-		mu.Steps = steps[mu.ID]
-		c.Mutations = append(c.Mutations, mu)
-	}
-	return c
-}
+func Concern() *concern.Concern { return listing.Concern() }
 
-// newSpec finds a model and a mutation.
-func newSpec(model, mutation string) (any, error) {
-	for i := range Models {
-		m := &Models[i]
-		if m.Name != model {
-			continue
-		}
+// Change overrides the rules of a model: what a mutation does.
+type Change func(*Rules)
+
+var listing = concern.Listing[Model, Change]{
+	Name: "kafkasql", Doc: "checkpoints of a SQL store that is fed by a journal",
+	Actions: actionNames, Mutants: mutants, Properties: Properties,
+	GuardsOf: func(uint8) []concern.Guard { return nil },
+	Models:   Models, Mutations: Mutations, Pins: pins, Steps: steps,
+	Clean: func() *Change {
+		none := Change(func(*Rules) {})
+		return &none
+	},
+	About: func(m *Model) concern.Model {
+		return concern.Model{Name: m.Name, Why: m.Why, Constants: m.constants(), Deep: m.Deep, Unsafe: m.Unsafe}
+	},
+	Constants: []concern.Constant[Model]{
+		concern.Number("keep", 1, MaxAttempts, func(m *Model) *int { return &m.Keep }),
+		concern.Number("attempts", 0, MaxAttempts, func(m *Model) *int { return &m.Attempts }),
+		concern.Number("crashes", 0, 9, func(m *Model) *uint8 { return &m.Crashes }),
+		concern.Number("pauses", 0, 9, func(m *Model) *uint8 { return &m.Pauses }),
+		concern.Number("trims", 0, 9, func(m *Model) *uint8 { return &m.Trims }),
+		concern.Number("collections", 0, 9, func(m *Model) *uint8 { return &m.Collections }),
+		concern.Number("damages", 0, 9, func(m *Model) *uint8 { return &m.Damages }),
+		concern.Number("rewinds", 0, 2, func(m *Model) *uint8 { return &m.Rewinds }),
+		concern.Number("lost", 0, 9, func(m *Model) *uint8 { return &m.Lost }),
+		concern.Number("clock-jumps", 0, 9, func(m *Model) *uint8 { return &m.Jumps }),
+		concern.Switch("fine", func(m *Model) *bool { return &m.Fine }),
+	},
+	New: func(m *Model, c *Change, _ concern.Drop) any {
 		rules := CleanRules(m.Variant, m.Keep)
 		if m.Decides != nil {
 			m.Decides(rules)
 		}
-		if mutation == "" {
-			return newMachine(m, rules), nil
-		}
-		for j := range Mutations {
-			if Mutations[j].ID == mutation {
-				Mutations[j].Override(rules)
-				return newMachine(m, rules), nil
-			}
-		}
-		return nil, fmt.Errorf("kafkasql has no mutation %q", mutation)
-	}
-	return nil, fmt.Errorf("kafkasql has no model %q", model)
+		(*c)(rules)
+		return newMachine(m, rules)
+	},
 }

@@ -10,9 +10,16 @@ func author(i int, n *Instance) uint8 { return uint8(i+1) | n.Life<<2 }
 func instanceOf(by uint8) uint8 { return by & 3 }
 
 // say appends to the coordination topic. The last lock in the order of the log holds.
-func (s *State) say(k CoordKind, by uint8) bool {
-	if s.NCoord == MaxCoord {
+// Whoever has read all before has read this as well.
+func (m *machine) say(s *State, n *Instance, k CoordKind, by uint8) bool {
+	if int(s.NCoord) == m.model.Unread {
 		return false
+	}
+	if n.CoordPos == s.NCoord {
+		n.CoordPos++
+		if k == Request {
+			n.FirstBy, _ = fold(n.FirstBy, n.Holder, Coord{k, by})
+		}
 	}
 	s.Coord[s.NCoord] = Coord{k, by}
 	s.NCoord++
@@ -22,6 +29,7 @@ func (s *State) say(k CoordKind, by uint8) bool {
 	case k == Done && s.CoordHolder == by:
 		s.CoordHolder = 0
 	}
+	m.shift(s)
 	return true
 }
 
@@ -52,7 +60,7 @@ func (m *machine) sendRequest(s *State, i int) bool {
 		return false
 	}
 	n.Step = Requested
-	return s.say(Request, author(i, n))
+	return m.say(s, n, Request, author(i, n))
 }
 
 // confirmRequest: its request was the first in the order of the log. It says so again.
@@ -62,7 +70,7 @@ func (m *machine) confirmRequest(s *State, i int) bool {
 		return false
 	}
 	n.Step = Confirming
-	return s.say(Request, author(i, n))
+	return m.say(s, n, Request, author(i, n))
 }
 
 // sendLock: the quiet period is over. It is longer than it takes to read the topic to its
@@ -73,7 +81,7 @@ func (m *machine) sendLock(s *State, i int) bool {
 		return false
 	}
 	n.Step, n.Holder, n.FirstBy = Locked, author(i, n), 0
-	return s.say(Lock, author(i, n))
+	return m.say(s, n, Lock, author(i, n))
 }
 
 // quietElapsed begins a new quiet period after a disturbed one (a mutation has them).
@@ -131,7 +139,7 @@ func (m *machine) observeCoord(s *State, i int) bool {
 func (m *machine) shift(s *State) {
 	read := s.NCoord
 	for i := range m.model.Instances {
-		if n := &s.I[i]; n.up() {
+		if n := &s.I[i]; n.up() && m.takesPart(i) {
 			read = min(read, n.CoordPos)
 		}
 	}
@@ -142,11 +150,14 @@ func (m *machine) shift(s *State) {
 	clear(s.Coord[MaxCoord-read:])
 	s.NCoord -= read
 	for i := range m.model.Instances {
-		if n := &s.I[i]; n.up() {
+		if n := &s.I[i]; n.up() && m.takesPart(i) {
 			n.CoordPos -= read
 		}
 	}
 }
+
+// takesPart says whether an instance makes checkpoints.
+func (m *machine) takesPart(i int) bool { return !m.model.Readers || i < m.model.Up }
 
 // abort ends an attempt.
 func (m *machine) abort(n *Instance) {
@@ -169,7 +180,7 @@ func (m *machine) leaseExpires(s *State, i int) bool {
 	if m.rules.JudgesAtEnd && n.CoordPos != s.NCoord {
 		return false
 	}
-	if other := &s.I[instanceOf(by)-1]; m.model.BoundedClocks && m.holds(other, instanceOf(by), by) && other.Paused == 0 {
+	if other := &s.I[instanceOf(by)-1]; m.model.BoundedClocks && m.holds(other, instanceOf(by), by) && other.Paused == 0 && !m.rules.TrustsSilence {
 		return false // it would have refreshed
 	}
 	if n.Holder != 0 && !m.rules.OldLocksExpire {
@@ -250,7 +261,7 @@ func (m *machine) sendCommit(s *State, i int) bool {
 	s.Commits[s.NCommits] = c
 	s.NCommits++
 	n.Att, n.Step, n.Frozen, n.Holder, n.FirstBy = 0, Idle, 0, 0, 0
-	return s.say(Done, author(i, n))
+	return m.say(s, n, Done, author(i, n))
 }
 
 // trimData deletes what lies before the range of the newest commit from A's data topic.

@@ -19,12 +19,17 @@ type Model struct {
 	Fine bool
 	// Attempts at checkpoints, and how many images are kept.
 	Attempts, Keep int
+	// Unread is how many records of A's coordination topic there may be that somebody has not
+	// read, at most MaxCoord.
+	Unread int
 	// Budgets.
 	Crashes, Pauses, Trims, Damages, Rewinds, Lost, Moves, Jumps, Collections, Disks uint8
 	// Recreates: a rewind may be a new topic. KeepDisk: databases survive crashes. Clients:
 	// writes are waited for. LosesUploads: damage is an upload that the store does not keep.
 	// BoundedClocks: a lease expires only if its holder has ended or is paused.
 	// JudgesService, Scheduled: the properties that ask for it are judged.
+	// Readers: instances that are not up in the beginning make no checkpoints.
+	Readers                                                                             bool
 	Recreates, KeepDisk, Clients, LosesUploads, BoundedClocks, JudgesService, Scheduled bool
 	// Lives is how often an instance starts, where that has to be told apart (A); 0: it need
 	// not.
@@ -63,7 +68,7 @@ func (m *Model) constants() string {
 	for _, b := range []struct {
 		ok   bool
 		name string
-	}{{m.Fine, "fine steps"}, {m.Recreates, "topic re-created"}, {m.KeepDisk, "local disks"}, {m.Clients, "clients wait"}, {m.LosesUploads, "uploads not kept"}, {m.BoundedClocks, "bounded clocks"}, {m.Scheduled, "scheduled"}} {
+	}{{m.Fine, "fine steps"}, {m.Readers, "others only read"}, {m.Recreates, "topic re-created"}, {m.KeepDisk, "local disks"}, {m.Clients, "clients wait"}, {m.LosesUploads, "uploads not kept"}, {m.BoundedClocks, "bounded clocks"}, {m.Scheduled, "scheduled"}} {
 		if b.ok {
 			s += ", " + b.name
 		}

@@ -63,6 +63,7 @@ const (
 	ForeignChunkPassedOver
 	OldLockRead
 	WaitedForNobody
+	MadeAfterDamage
 )
 
 // Properties lists them, in the order of their bits.
@@ -125,6 +126,7 @@ var Properties = []checker.Property{
 	{Name: "ForeignChunkPassedOver", Kind: checker.Sometimes, Doc: "A: chunks of another attempt lie within the range of an image that is restored"},
 	{Name: "OldLockRead", Kind: checker.Sometimes, Doc: "A: an instance starts and reads a lock whose holder is gone"},
 	{Name: "WaitedForNobody", Kind: checker.Sometimes, Doc: "A: an instance waits for a lease that nobody holds any more (A-8)"},
+	{Name: "MadeAfterDamage", Kind: checker.Sometimes, Doc: "an image is committed in the place of one that cannot be used any more"},
 }
 
 // Check implements concern.Spec.

@@ -49,8 +49,10 @@ type Rules struct {
 	FreezeHolds bool
 	// JudgesAtEnd: a lease is judged by who has read the coordination topic to its end.
 	JudgesAtEnd bool
-	// OldLocksExpire: a lock that was read at a start may expire like any other.
-	OldLocksExpire bool
+	// OldLocksExpire: a lock that was read at a start may expire like any other. ForgetsOld:
+	// it does not count at all. TrustsSilence: who has not read a refresh takes it that there
+	// is none.
+	OldLocksExpire, ForgetsOld, TrustsSilence bool
 
 	// Visible is what an instance knows of the commits before the end that it fixed.
 	Visible func(s *State, n *Instance, c int) bool
@@ -107,14 +109,8 @@ type Rules struct {
 	// AnswersAtAppend: a write is acknowledged before it is applied.
 	AnswersAtAppend bool
 
-	// SkipByOffset: after a restore the marker is not looked for, but its offset (C).
-	SwallowsMarker bool
-	// AnyMarker: the marker of any start makes an instance ready (C).
-	AnyMarker bool
-	// PublishesNull: a timeout is published like a location (C).
+	// PublishesNull: a capture that takes too long is published like one that has ended.
 	PublishesNull bool
-	// OneSlot: an instance remembers one trigger only (C).
-	OneSlot bool
 }
 
 // CleanRules are those of a variant in which every open decision is taken so that it holds.
@@ -133,7 +129,6 @@ func CleanRules(v Variant, keep int) *Rules {
 		Resume:         func(off uint8) uint8 { return off },
 		Idempotent:     true,
 		RegistersFirst: true,
-		OneSlot:        true,
 	}
 	if v != T {
 		// The cut is made by standing still, and the offset is noted beside the image.

@@ -164,9 +164,11 @@ func (m *machine) Next(s *State, yield func(concern.Step[State]), bounded func(c
 		}
 		m.starts(&g, i)
 		m.works(&g, i)
-		if m.model.Variant == A {
+		switch {
+		case !m.takesPart(i):
+		case m.model.Variant == A:
 			m.locks(&g, i)
-		} else {
+		default:
 			m.captures(&g, i)
 		}
 		m.suffers(&g, i)
@@ -290,7 +292,7 @@ func (m *machine) locks(g *give, i int) {
 	if n.Phase == Ready && n.Step == Idle && int(g.s.NAtts) == m.model.Attempts {
 		g.bounded(boundAttempts)
 	}
-	if g.s.NCoord == MaxCoord {
+	if int(g.s.NCoord) == m.model.Unread {
 		g.bounded(boundTopics)
 	}
 	g.by(i, SendRequest, 0, m.sendRequest(&g.t, i))
@@ -349,7 +351,7 @@ func (m *machine) others(g *give) {
 	}
 	g.budget(operator, TrimJournal, uint32(min(m.rules.TrimTo(g.s), g.s.N)), &g.t.Trims, m.model.Trims, boundTrims, m.trimJournal(&g.t))
 	g.budget(operator, RetentionByTime, uint32(g.s.LogStart+1), &g.t.Trims, m.model.Trims, boundTrims, m.retentionByTime(&g.t))
-	g.budget(operator, TrimData, 0, &g.t.Trims, m.model.Trims, boundTrims, m.trimData(&g.t))
+	g.budget(operator, TrimData, 0, &g.t.Collected, m.model.Collections, boundCollected, m.trimData(&g.t))
 	for key := uint8(1); key <= g.s.NAtts; key++ {
 		arg := uint32(key) | uint32(g.s.Atts[key-1].Off)<<4
 		g.budget(operator, CollectGarbage, arg, &g.t.Collected, m.model.Collections, boundCollected, m.collectGarbage(&g.t, key))
