@@ -252,6 +252,23 @@ func TestWriteFile(t *testing.T) {
 }
 
 // TestDeterminism: one seed, one disk.
+// TestMkdirAll: what it made outlives the machine, and so does what a process before had
+// made and not flushed.
+func TestMkdirAll(t *testing.T) {
+	d := NewDouble()
+	require.NoError(t, MkdirAll(d, "/a/b/c"))
+	d = d.Crash(KeepNone)
+	_, err := d.List("/a/b/c")
+	require.NoError(t, err)
+
+	require.NoError(t, d.Mkdir("/a/x"))
+	require.NoError(t, MkdirAll(d, "/a/x/y"))
+	d = d.Crash(KeepNone)
+	_, err = d.List("/a/x/y")
+	require.NoError(t, err)
+	require.NoError(t, MkdirAll(d, "/a/x/y"))
+}
+
 func TestDeterminism(t *testing.T) {
 	d := NewDouble()
 	for i := range 20 {

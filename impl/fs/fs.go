@@ -139,12 +139,12 @@ func MkdirAll(fsys FS, dir string) error {
 	if err := fsys.SyncDir(path.Dir(at)); err != nil && !errors.Is(err, ErrPermission) {
 		return fmt.Errorf("flush directory %s: %w", path.Dir(at), err)
 	}
-	for _, name := range slices.Backward(missing) {
-		if err := fsys.Mkdir(name); err != nil && !errors.Is(err, ErrExist) { // another process may have
-			return fmt.Errorf("make %s: %w", name, err)
+	for _, made := range slices.Backward(missing) {
+		if err := fsys.Mkdir(made); err != nil && !errors.Is(err, ErrExist) { // another process may have
+			return fmt.Errorf("make %s: %w", made, err)
 		}
-		if err := fsys.SyncDir(path.Dir(name)); err != nil {
-			return fmt.Errorf("flush directory %s: %w", path.Dir(name), err)
+		if err := fsys.SyncDir(path.Dir(made)); err != nil {
+			return fmt.Errorf("flush directory %s: %w", path.Dir(made), err)
 		}
 	}
 	return nil

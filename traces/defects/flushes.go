@@ -136,6 +136,8 @@ type Flush struct {
 // Flushes are all sites.
 var Flushes = []Flush{
 	{Site: "impl/fs/os.go: d.Sync()", What: "a directory, in the kernel", NoSeeds: true, Machine: "TestKernel"},
+	{Site: "impl/fs/fs.go: fsys.SyncDir(path.Dir(at))", What: "the name of a directory that a process before made, before anything is made in it", Tests: "TestMkdirAll", NoSeeds: true},
+	{Site: "impl/fs/fs.go: fsys.SyncDir(path.Dir(made))", What: "the name of a directory, before anything is made in it", Tests: "TestMkdirAll", NoSeeds: true},
 	{Site: "impl/fs/fs.go: fsys.SyncDir(path.Dir(name))", What: "the new name of a file that was replaced", Tests: "TestWriteFile"},
 	{Site: "impl/fs/fs.go: f.Sync()", What: "the content of a file that replaces another", Tests: "TestWriteFile"},
 
