@@ -4,11 +4,14 @@ SMOKE    ?= Fetch|Commit
 SEEDS    ?= 1-20
 FUZZTIME ?= 60s
 SOAK     ?= 600
+SIMSEEDS ?= 1-2000
+SIMTIME  ?= 1h
+PARALLEL ?= 2
 RACED    := ./checker/... ./impl/core/... ./impl/node/... ./impl/wire/... ./traces/...
 MODULES  := $(dir $(shell find . -name go.mod -not -path './tools/*' -not -path './out/*'))
 
 .DEFAULT_GOAL := help
-.PHONY: help build check check-deep test race bench trace demo soak defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
+.PHONY: help build check check-deep test race bench trace simulate demo soak defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,14 +27,11 @@ check: build ## Check models, bugs and recorded runs, and smoke the hot paths: u
 	bin/quorate history check traces/recorded
 	go test -run '^$$' -bench '$(SMOKE)' -benchtime 0.5s ./bench
 
-check-deep: build ## As check, with the large models, more simulated runs, a soak, and fuzzing
+check-deep: build ## As check, with the large models, an hour of simulated runs (SIMTIME), a soak, and fuzzing
 	bin/quorate check -deep
 	bin/quorate bugs
 	bin/quorate prove -deep
-	rm -rf out/deep
-	bin/tracegen -sim -seeds 1-1000 -out out/deep
-	bin/quorate trace check -hidden 0 out/deep
-	bin/quorate history check out/deep
+	$(MAKE) simulate SIMFLAGS='-for $(SIMTIME)'
 	$(MAKE) soak
 	$(MAKE) fuzz
 
@@ -59,6 +59,10 @@ trace: build ## Record fresh runs, simulated (SEEDS=1-20) and of real processes,
 	bin/quorate trace check out/real
 	bin/quorate history check out/sim
 	bin/quorate history check out/real
+
+simulate: build ## Make simulated runs (SIMSEEDS=1-2000), and hold each against the specification at once
+	rm -rf out/simulated
+	bin/tracegen -sim -check -seeds $(SIMSEEDS) -twice 50 -all-met -parallel $(PARALLEL) $(SIMFLAGS) -out out/simulated
 
 demo: build ## Three nodes on loopback: a failover, a snapshot, a disk that is lost, and the verdict on their traces
 	go build -o bin/ ./examples/configs

@@ -6,6 +6,12 @@
 // records simulated runs, one for each seed: a bad network, disks that forget,
 // clients. The same seed gives the same run, byte for byte.
 //
+//	tracegen -sim -check -seeds 1-2000 -parallel 2 -twice 50 -out DIR
+//
+// makes such runs and holds each against the specification in the same process, as quorate
+// trace check would; it writes only those that fail, with the command that makes them
+// again.
+//
 //	tracegen -nodes 3 -crashes 3 -seconds 10 -seed 1 -out DIR
 //
 // records a run of real processes, which are this program again: sockets, files,

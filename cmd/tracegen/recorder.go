@@ -14,6 +14,7 @@ import (
 	"github.com/quorate/quorate/checker/linear"
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/sim"
+	"github.com/quorate/quorate/traces"
 	"github.com/quorate/quorate/traces/event"
 	"github.com/quorate/quorate/traces/history"
 )
@@ -37,6 +38,8 @@ type nodeKey struct {
 type recorder struct {
 	nodes     []*event.Writer // by id - 1; nil: no files
 	written   []int
+	kept      [][]event.Event // by id - 1; nil: events are not kept
+	run       *traces.Run     // of what is kept
 	history   history.History
 	pending   map[int64]sim.Operation
 	committed []history.Record
@@ -130,7 +133,7 @@ const flushEvery = 200
 
 func (r *recorder) sinks() sim.Sinks {
 	s := sim.Sinks{Invoke: r.invoke, Return: r.returned, Committed: r.commit}
-	if r.nodes != nil {
+	if r.kept != nil || r.nodes != nil {
 		s.Event = r.event
 		s.Clock = func(now sim.Time) { r.now = int64(now) }
 	}
@@ -160,6 +163,10 @@ func (r *recorder) election(e *event.Event) {
 func (r *recorder) event(e *event.Event) error {
 	r.election(e)
 	i := e.Node.ID - 1
+	if r.kept != nil {
+		r.kept[i] = append(r.kept[i], *e)
+		return nil
+	}
 	if err := r.nodes[i].Write(e); err != nil {
 		return err
 	}
@@ -227,6 +234,18 @@ func (r *recorder) close(now int64) error {
 	}
 	errs = append(errs, r.history.Write(w), w.Close())
 	return errors.Join(errs...)
+}
+
+// judgeHistory completes the committed log of a run that went to its end, writes it, and
+// asks whether what the clients saw is linearizable.
+func (r *recorder) judgeHistory(stats *sim.Stats, register linear.Limits) (*history.Report, error) {
+	for int64(len(r.committed)) < stats.Committed {
+		r.committed = append(r.committed, history.Record{Internal: true})
+	}
+	if err := r.writeLog(); err != nil {
+		return nil, err
+	}
+	return history.Check(&r.history, r.committed, history.Options{Whole: true, Register: register})
 }
 
 // writeLog writes the committed log, once all of it is known.

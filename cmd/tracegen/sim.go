@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/quorate/quorate/checker/linear"
 	"github.com/quorate/quorate/impl/sim"
-	"github.com/quorate/quorate/traces/history"
 )
 
 // simulation is the mode that records simulated runs.
@@ -23,10 +23,13 @@ type simulation struct {
 	noFaults, loseDisks        bool
 	noSnapshots                bool
 	plain, noEvents, quiet     bool
+	checking                   checking
+	flags                      *flag.FlagSet
 }
 
 func newSim(flags *flag.FlagSet) mode {
-	s := &simulation{}
+	s := &simulation{flags: flags}
+	s.checking.register(flags)
 	flags.BoolVar(&s.on, "sim", false, "record simulated runs")
 	flags.StringVar(&s.seeds, "seeds", "1", "seeds of the runs, as 7 or 1-20 or 1-5,9")
 	flags.IntVar(&s.voters, "voters", 0, "number of voters, 1 to 9; 0: by seed")
@@ -60,6 +63,11 @@ func (s *simulation) config() (sim.Config, error) {
 	default:
 		return c, fmt.Errorf("-prevote %q: want on or off", s.preVote)
 	}
+	if ch := &s.checking; !ch.on && (ch.workers != 1 || ch.twice != 0 || ch.period != 0 || ch.allMet) {
+		return c, errors.New("-parallel, -twice, -for and -all-met need -check")
+	} else if ch.workers < 1 || ch.period < 0 {
+		return c, errors.New("-parallel: want 1 or more, and -for cannot be negative")
+	}
 	if s.ticks < 0 || s.steps < 0 || s.clients < 0 {
 		return c, fmt.Errorf("-ticks, -steps and -clients cannot be negative")
 	}
@@ -75,6 +83,9 @@ func (s *simulation) run(out string, stdout, stderr io.Writer) (int, error) {
 	seeds, err := parseSeeds(s.seeds)
 	if err != nil {
 		return exitUsage, err
+	}
+	if s.checking.on {
+		return s.check(out, base, seeds, stdout, stderr)
 	}
 	code := exitOK
 	var total sim.Stats
@@ -116,13 +127,7 @@ func (s *simulation) record(out string, cfg sim.Config, stdout io.Writer) (stats
 	}
 	verdict := "-"
 	if broken == nil {
-		for int64(len(rec.committed)) < stats.Committed {
-			rec.committed = append(rec.committed, history.Record{Internal: true})
-		}
-		if err := rec.writeLog(); err != nil {
-			return stats, nil, err
-		}
-		report, err := history.Check(&rec.history, rec.committed, history.Options{Whole: true})
+		report, err := rec.judgeHistory(&stats, linear.Limits{})
 		switch {
 		case err != nil:
 			return stats, nil, err
@@ -139,12 +144,13 @@ func (s *simulation) record(out string, cfg sim.Config, stdout io.Writer) (stats
 	return stats, broken, nil
 }
 
-func printTotal(w io.Writer, t *sim.Stats) {
+// printTotal shows the sums over all runs, and returns what was never met.
+func printTotal(w io.Writer, t *sim.Stats) (never []string) {
 	fmt.Fprintf(w, "total: steps %d events %d virtual %.0f s; elections %d truncations %d; crashes %d (in a step %d, in a start %d); "+
 		"messages %d dropped %d duplicated %d; appends acked %d unknown %d failed %d; reads %d failed %d\n",
 		t.Steps, t.Events, float64(t.VirtualTime)/1e6, t.Elections, t.Truncations, t.Crashes, t.CrashesInStep, t.CrashesInStart,
 		t.Sent, t.Dropped, t.Duplicated, t.AppendsAcked, t.AppendsUnknown, t.AppendsFailed, t.Reads, t.ReadsFailed)
-	var seen, never []string
+	var seen []string
 	for i, n := range t.Sometimes {
 		if n == 0 {
 			never = append(never, sim.Sometimes(i).String())
@@ -156,6 +162,7 @@ func printTotal(w io.Writer, t *sim.Stats) {
 	if len(never) > 0 {
 		fmt.Fprintf(w, "never: %s\n", strings.Join(never, ", "))
 	}
+	return never
 }
 
 // parseSeeds parses lists of ranges.

@@ -99,6 +99,8 @@ func TestSimUsage(t *testing.T) {
 		{"-sim -out D -observers 10", "10 observers"},
 		{"-sim -out D -prevote maybe", "want on or off"},
 		{"-sim -out D -ticks -1", "negative"},
+		{"-sim -out D -twice 3", "need -check"},
+		{"-sim -check -out D -parallel 0", "1 or more"},
 		{"-sim -out D extra", "extra"},
 		{"-sim -unknown", "unknown"},
 	} {
