@@ -17,8 +17,8 @@ func newDefects() *cobra.Command {
 		Use:   "defects",
 		Short: "Put defects into the implementation and show which check finds them",
 		Long: `Put defects into the implementation and show which check finds each, and after how
-many simulated runs: every flush is left out in turn, and the core breaks its rules
-one at a time. The source stays as it is: changed copies are compiled in its place.
+many simulated runs: every flush is left out in turn, and core and storage break their
+rules one at a time. The source stays as it is: changed copies are compiled in its place.
 
 It needs the go command, and a working copy of the module as the working directory.
 It takes some minutes. Exits with 1 if something goes unnoticed, with 2 if it could
@@ -34,7 +34,7 @@ not be tried.`,
 	f := cmd.Flags()
 	f.IntVar(&o.Seeds, "seeds", 200, "the last seed to try for a defect of the core")
 	f.IntVar(&o.FlushSeeds, "flush-seeds", 40, "the last seed to try for a flush")
-	f.IntVar(&o.More, "more", 30, "how many seeds to go on after the first finding, for the checks that have found nothing")
+	f.IntVar(&o.More, "more", 10, "how many seeds to go on after the first finding, for the checks that have found nothing")
 	f.IntVar(&o.Workers, "workers", 2, "how many defects to try at once")
 	f.StringVar(&only, "only", "", "try only what matches this regular expression: names of defects, and of files with flushes")
 	return cmd

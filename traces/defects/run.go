@@ -21,7 +21,7 @@ import (
 // Options of a run.
 type Options struct {
 	// Seeds is the last seed that is tried for a defect (200), More how many are tried
-	// after the first finding, for the checks that have found nothing (30).
+	// after the first finding, for the checks that have found nothing (10).
 	Seeds, More int
 	// FlushSeeds is the last seed that is tried for a flush (40).
 	FlushSeeds int
@@ -36,7 +36,7 @@ func (o Options) withDefaults() Options {
 		o.Seeds = 200
 	}
 	if o.More == 0 {
-		o.More = 30
+		o.More = 10
 	}
 	if o.FlushSeeds == 0 {
 		o.FlushSeeds = 40
