@@ -101,7 +101,7 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 		deadline = time.Now().Add(o.file.Quorum.Registration)
 	}
 	for {
-		err := o.serve(log, tracker, endpoint, signals, stdout, deadline)
+		err := o.serve(log, tracker, record, endpoint, signals, stdout, deadline)
 		if !errors.Is(err, node.ErrOtherLeader) {
 			return err
 		}
@@ -116,7 +116,7 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 func (o *options) observes() bool { return o.file != nil && !o.file.IsVoter() }
 
 // serve runs the node once.
-func (o *options) serve(log *slog.Logger, tracker *metrics.Tracker, endpoint net.Listener, signals <-chan os.Signal, stdout io.Writer, deadline time.Time) error {
+func (o *options) serve(log *slog.Logger, tracker *metrics.Tracker, record *recorder, endpoint net.Listener, signals <-chan os.Signal, stdout io.Writer, deadline time.Time) error {
 	d := &discovery{log: log, o: o, begun: make(chan struct{})}
 	// With the provisional client protocol it replicates values, else configurations.
 	var configs *controller.Controller
