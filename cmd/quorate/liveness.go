@@ -179,12 +179,17 @@ func liveAll(cmd *cobra.Command, f *runFlags, properties []string) error {
 	}
 	fmt.Fprintln(cmd.OutOrStdout())
 	missed, cut, err := liveBugs(cmd.Context(), cmd.OutOrStdout(), f.workers, false)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout())
+	more, short, err := liveConcerns(cmd.Context(), cmd.OutOrStdout())
 	switch {
 	case err != nil:
-		return err
-	case fail+missed > 0:
+		return explainLimit(cmd.ErrOrStderr(), err)
+	case fail+missed+more > 0:
 		return verdict(exitViolated)
-	case limited || cut:
+	case limited || cut || short:
 		return verdict(exitLimit)
 	}
 	return nil

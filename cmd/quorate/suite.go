@@ -81,7 +81,12 @@ func runSuite(cmd *cobra.Command, f *runFlags, deep bool) error {
 		if err != nil {
 			return err
 		}
-		s.fail, s.limited = s.fail+fail, limited
+		fmt.Fprintln(s.out)
+		more, cut, err := liveConcerns(cmd.Context(), s.out)
+		if err != nil {
+			return err
+		}
+		s.fail, s.limited = s.fail+fail+more, limited || cut
 	}
 	if err := s.runs.finish(cmd); err != nil {
 		return err
@@ -300,6 +305,9 @@ func (s *suite) deletions() error {
 	}
 	all, err := audit.Deletions(models, s.opt.Workers, nil)
 	if err != nil {
+		return err
+	}
+	if err := s.concernGuards(); err != nil {
 		return err
 	}
 	caught, explained := 0, 0

@@ -9,7 +9,7 @@ var listing = concern.Listing[Model, Rules]{
 	Name: "bootstrap", Doc: "how the first metadata comes into the log (KIP-1170)",
 	Actions: actionNames, Mutants: []string{InstallZero.String()}, Properties: Properties,
 	Guards: guardNames, GuardsOf: func(a uint8) []concern.Guard { return guardsOf[Action(a)] },
-	Models: Models, Mutations: Mutations, Pins: pins, Steps: steps, Clean: CleanRules,
+	Models: Models, Mutations: Mutations, Pins: pins, Steps: steps, Clean: CleanRules, Lives: Lives,
 	About: func(m *Model) concern.Model {
 		return concern.Model{Name: m.Name, Why: m.Why, Constants: m.constants(), Deep: m.Deep, Unsafe: m.Unsafe}
 	},

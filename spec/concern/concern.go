@@ -38,6 +38,7 @@ type Concern struct {
 	Name, Doc string
 	Models    []Model
 	Mutations []Mutation
+	Lives     []Live
 	Actions   []string
 	// Mutants are actions that only a mutation takes.
 	Mutants []string

@@ -23,6 +23,7 @@ type Listing[M, R any] struct {
 	About     func(*M) Model
 	Constants []Constant[M]
 	Mutations []Mutated[R]
+	Lives     []Live
 	Pins      map[string]Pin
 	Steps     map[string]int
 	Clean     func() *R
@@ -61,7 +62,7 @@ func Switch[M any](name string, at func(*M) *bool) Constant[M] {
 
 // Concern is the listing without its types.
 func (l *Listing[M, R]) Concern() *Concern {
-	c := &Concern{Name: l.Name, Doc: l.Doc, Actions: l.Actions, Mutants: l.Mutants, Properties: l.Properties}
+	c := &Concern{Name: l.Name, Doc: l.Doc, Actions: l.Actions, Mutants: l.Mutants, Properties: l.Properties, Lives: l.Lives}
 	for i := range l.Models {
 		about := l.About(&l.Models[i])
 		about.Pin = l.Pins[about.Name]
