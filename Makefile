@@ -11,7 +11,7 @@ RACED    := ./checker/... ./impl/core/... ./impl/node/... ./impl/wire/... ./trac
 MODULES  := $(dir $(shell find . -name go.mod -not -path './tools/*' -not -path './out/*'))
 
 .DEFAULT_GOAL := help
-.PHONY: help build check check-deep test race bench trace simulate demo soak defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
+.PHONY: help build check check-deep crash test race bench trace simulate demo soak defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,8 +32,14 @@ check-deep: build ## As check, with the large models, an hour of simulated runs 
 	bin/quorate bugs
 	bin/quorate prove -deep
 	$(MAKE) simulate SIMFLAGS='-for $(SIMTIME)'
+	$(MAKE) crash
 	$(MAKE) soak
 	$(MAKE) fuzz
+
+# Every operation of every case, with any part of what was not flushed left behind.
+crash: ## Crash what keeps files at every operation, and the removal of two segments at once too
+	@go test -count=1 -v -timeout 30m -run 'TestEvery(Crash|Flush|Failure)' ./impl/log -segments && \
+	go test -count=1 -v -timeout 30m -run 'TestEvery(Crash|Flush|Failure)' ./impl/snapshot ./impl/driver ./impl/quorumstate ./impl/metaprops
 
 soak: build ## Kill three processes under load for SOAK seconds, with snapshots, and judge all that they did
 	rm -rf out/soak
@@ -93,6 +99,7 @@ vet:
 
 staticcheck: bin/tools/staticcheck
 	@for m in $(MODULES); do (cd $$m && $(CURDIR)/bin/tools/staticcheck ./...) || exit 1; done
+	@bin/tools/staticcheck -tags interop ./interop
 
 # The database, or where it cannot be reached the same reports from a module proxy.
 # Without either nothing is known, and nothing is claimed. What only concerns the

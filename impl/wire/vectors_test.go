@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorate/quorate/impl/core"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // layout writes bytes by the rules of Kafka's protocol guide and the fields of its message
@@ -731,5 +732,55 @@ func TestDescribeVectors(t *testing.T) {
 		r.i32(-1 << 31) // ClusterAuthorizedOperations: not asked for
 		r.tags(0)
 		require.Equal(t, r.framed(), c.AppendDescribeCluster(nil, &req, 2), "version %d", version)
+	}
+}
+
+// UpdateRaftVoterRequest.json, UpdateRaftVoterResponse.json.
+func TestUpdateRaftVoterVectors(t *testing.T) {
+	c := &Codec{ClusterID: "c", Endpoints: map[core.ReplicaID]Endpoint{2: {"h2", 9092}}, Listener: "CTL"}
+	l := requestLayout(82, 0, true)
+	l.str("c")         // ClusterId
+	l.i32(vectorEpoch) // CurrentLeaderEpoch
+	l.i32(2)           // VoterId
+	l.raw(id16(dirB)...)
+	l.items(1) // Listeners
+	l.str("CTL")
+	l.str("h2")
+	l.u16(9092)
+	l.tags(0)
+	l.i16(0) // KRaftVersionFeature: MinSupportedVersion
+	l.i16(1) // MaxSupportedVersion
+	l.tags(0)
+	l.tags(0)
+	var req Request
+	require.NoError(t, c.ReadRequest(*l, &req))
+	q := req.Body.(*kmsg.UpdateRaftVoterRequest)
+	require.Equal(t, "c", *q.ClusterID)
+	require.EqualValues(t, vectorEpoch, q.CurrentLeaderEpoch)
+	require.EqualValues(t, 2, q.VoterID)
+	require.EqualValues(t, dirB, q.VoterDirectoryID)
+	require.Len(t, q.Listeners, 1)
+	require.Equal(t, "CTL h2 9092", fmt.Sprint(q.Listeners[0].Name, " ", q.Listeners[0].Host, " ", q.Listeners[0].Port))
+	require.EqualValues(t, 1, q.KRaftVersionFeature.MaxSupportedVersion)
+	for cut := range len(*l) - 1 {
+		require.ErrorIs(t, c.ReadRequest((*l)[:cut], new(Request)), ErrMalformed, "%d bytes", cut)
+	}
+
+	for code, s := range map[int16]core.State{
+		0: {Role: core.Leader, Leader: 2, Epoch: vectorEpoch},
+		6: {Role: core.Follower, Leader: 2, Epoch: vectorEpoch},
+	} {
+		r := responseLayout(true)
+		r.i32(0) // ThrottleTimeMs
+		r.i16(code)
+		r.tags(1)
+		r.tag(0, func(l *layout) { // CurrentLeader
+			l.i32(2)
+			l.i32(vectorEpoch)
+			l.str("h2")
+			l.i32(9092)
+			l.tags(0)
+		})
+		require.Equal(t, r.framed(), c.AppendUpdateRaftVoter(nil, &req, s), "error %d", code)
 	}
 }
