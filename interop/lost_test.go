@@ -26,7 +26,7 @@ func TestKafkaCandidateThatLost(t *testing.T) {
 	answers, lost := members[1], members[2]
 	for _, m := range members[1:] {
 		m.formatKraftd(t, "interop-lost-candidate")
-		require.NoError(t, os.Mkdir(filepath.Join(m.dir, metadataLogDir), 0o755))
+		require.NoError(t, os.MkdirAll(filepath.Join(m.dir, metadataLogDir), 0o755)) // format may have
 	}
 	dir := filepath.Join(lost.dir, metadataLogDir)
 	l, _, err := log.Open(fs.OS{}, dir, log.Config{})
