@@ -4,25 +4,24 @@
 // it has applied the journal; with it an instance starts by restoring the image and
 // replaying the tail, and what it covers may be trimmed.
 //
-// Four protocols over one state: A, two topics and a lock; B, one topic, a shared
-// object store and no lock; C, what Apicurio Registry shipped, files on local disks and a
-// marker in the journal; T, the recommended one, in which locks save work and safety never
-// depends on them. What they decide differently is in rules.go, what they do alike has one
-// name. docs/kafkasql.md has the properties, mutations and gaps.
+// Three protocols over one state: A, two topics and a lock; B, one topic, a shared
+// object store and no lock; T, the recommended one, in which locks save work and safety
+// never depends on them. What they decide differently is in rules.go, what they do alike
+// has one name. docs/kafkasql.md has the properties, mutations and gaps, and says what of
+// C, which was shipped, is seen here.
 //
 // Read [State] first, then instance.go and checkpoint.go; lock.go is A's coordination
 // topic, environment.go what is done to everybody.
 //
 // The actions, by who takes them:
 //
-//   - clients: Append, RetryAppend (Apply answers them)
+//   - clients: Append, RetryAppend; Apply answers them
 //   - an instance that starts: Start, Choose, FetchImage, RejectImage, Install, ReplayAll,
 //     GiveUp, Apply, BecomeReady, OutOfRange, NoticeRewind
 //   - one that makes a checkpoint: BeginCapture, FinishCapture, UploadChunk,
 //     VerifyUpload, AbandonAttempt, AppendCommit
 //   - and in A: SendRequest, ConfirmRequest, SendLock, ObserveCoord, LeaseExpires,
 //     NoteOffsets, WriteDataChunk, SendCommit
-//   - and in C: Trigger, ConsumeMarker, WaiterTimeout, AppendSnapshotRecord
 //   - whoever tidies up: TrimJournal, CollectGarbage
 //   - the environment: Crash, Pause, Resume, DamageObject, LoseDisk, RewindJournal,
 //     RecreateJournal, RetentionByTime, ClockJump, ChangeVersion

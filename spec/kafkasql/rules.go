@@ -3,15 +3,14 @@ package kafkasql
 // Variant is a protocol.
 type Variant uint8
 
-// Variants: the two of the original discussion, what was shipped, and the recommended one.
+// Variants: the two of the original discussion, and the recommended one.
 const (
 	A Variant = iota
 	B
-	C
 	T
 )
 
-var variantNames = [...]string{"A", "B", "C", "T"}
+var variantNames = [...]string{"A", "B", "T"}
 
 func (v Variant) String() string { return variantNames[v] }
 

@@ -24,12 +24,9 @@ const (
 	Touch
 	// CreateV2 is a Create in a form that version 1 of the program cannot decode.
 	CreateV2
-	// Bootstrap is the marker of a start, Snapshot that of a checkpoint (C).
-	Bootstrap
-	Snapshot
 )
 
-var kindNames = [...]string{"", "create", "delete", "touch", "create-v2", "bootstrap", "snapshot"}
+var kindNames = [...]string{"", "create", "delete", "touch", "create-v2"}
 
 // Record is a record of the journal: an operation, its number, the epoch of the leader
 // that wrote it and, of markers and of writes that are waited for, whose it is (1 and up).

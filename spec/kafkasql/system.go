@@ -58,7 +58,6 @@ const (
 	ClockJump
 	ChangeVersion
 	CleanUp
-	numActions
 )
 
 var actionNames = []string{
