@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -47,7 +48,7 @@ func Sites(root string) ([]Site, error) {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		if d.IsDir() && slices.Contains(notCode, rel) {
+		if d.IsDir() && (slices.Contains(notCode, rel) || isModule(name)) {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
@@ -58,6 +59,12 @@ func Sites(root string) ([]Site, error) {
 		return err
 	})
 	return list, err
+}
+
+// isModule: a directory with a module of its own is a program around a node.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
 }
 
 func sitesOf(name, rel string) ([]Site, error) {
@@ -190,8 +197,14 @@ var Flushes = []Flush{
 
 	{Site: "impl/metaprops/metaprops.go: fs.WriteFile(fsys, path.Join(dir, FileName), content)", What: "meta.properties", Tests: "TestSweep|TestEveryCrash", NoSeeds: true},
 
+	{Site: "impl/metaprops/adopt.go: fsys.SyncDir(d.Path)", What: "the name of a meta.properties that a process before may have renamed just before it died", Tests: "OfAdoption", NoSeeds: true},
+	{Site: "impl/format/run.go: fsys.SyncDir(dir)", What: "the same, of a directory that is formatted already", Tests: "TestEveryCrash|TestEveryFlush", NoSeeds: true},
+	{Site: "impl/node/daemon/file.go: fs.OS{}.SyncDir(dir)", What: "that the log of an observer without a cluster is gone, before it learns of one", Tests: "TestDropLog", NoSeeds: true},
+
+	{Site: "impl/node/daemon/discover.go: fs.OS{}.SyncDir(dir)", Reason: "who finds the file again deletes it again"},
 	{Site: "impl/snapshot/receive.go: p.file.Sync()", Reason: "Freeze flushes as well; this one, beside it, makes that quick"},
-	{Site: "impl/node/loop.go: n.trace.Flush()", Reason: "hands events from a buffer to the system; the trace is no state of the replica"},
+	{Site: "impl/node/daemon/trace.go: os.WriteFile(r.on(), []byte(run+\"\\n\"), 0o644)", Reason: "which trace a next process goes on with; the trace is no state of the replica"},
+	{Site: "impl/node/trace.go: n.trace.Flush()", Reason: "hands events from a buffer to the system; the trace is no state of the replica"},
 	{Site: "impl/driver/unrecorded.go: d.log.Flush()", Reason: "of a simulated machine, on a scratch disk"},
 }
 
