@@ -57,10 +57,11 @@ func (s *suite) sizes() (map[string]concernSize, map[string]uint64) {
 	for _, c := range audit.Concerns {
 		name := c.Name
 		switch name {
+		case "bootstrap":
 		case "clusterid":
 			name = "cluster-id"
-		case "composed":
-			continue // of several
+		default:
+			continue // of several, or not of a cluster
 		}
 		for i := range c.Models {
 			model(name, c.Models[i].Name, c.Models[i].Deep)
