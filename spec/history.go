@@ -145,7 +145,17 @@ func (g *Ghost) noteLeader(now *Replica) checker.Props {
 func (g *Ghost) follows(l *Log) bool {
 	at, previous := Offset(0), Epoch(0)
 	starts := g.Starts.all()
-	for _, run := range l.Runs() {
+	runs := l.tail()
+	if l.more != nil && l.more.past != nil {
+		var p *past
+		if l.more.past.follows {
+			p = l.more.past
+			at, previous = p.end, p.last().Epoch
+			starts = startsAfter(starts, previous)
+		}
+		runs = l.more.above(p)
+	}
+	for _, run := range runs {
 		if run.Epoch != previous {
 			for len(starts) > 0 && starts[0].Epoch < run.Epoch {
 				starts = starts[1:]
@@ -157,6 +167,19 @@ func (g *Ghost) follows(l *Log) bool {
 		at, previous = at+Offset(run.Count), run.Epoch
 	}
 	return true
+}
+
+// startsAfter are the starts of the epochs after one.
+func startsAfter(starts []EpochStart, e Epoch) []EpochStart {
+	lo, hi := 0, len(starts)
+	for lo < hi {
+		if mid := (lo + hi) / 2; starts[mid].Epoch <= e {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return starts[lo:]
 }
 
 // noteChosen looks for a majority in the epoch of now that have flushed a record
@@ -209,15 +232,15 @@ func flushedByMajority(voters Set, replicas []*Replica, leader *Replica) bool {
 // was established in an earlier epoch, or in its own.
 func missing(l *Log, epoch Epoch, history, in *Log) bool {
 	have := CommonPrefix(l, history)
-	at := Offset(0)
-	for _, run := range in.Runs() {
-		end := at + Offset(run.Count)
-		if end > have && run.Epoch <= epoch {
-			return true
-		}
-		at = end
+	if have >= in.end {
+		return false
 	}
-	return false
+	lacks := false
+	in.backward(func(run Run, end Offset) bool {
+		lacks = end > have && run.Epoch <= epoch
+		return !lacks && end > have
+	})
+	return lacks
 }
 
 // outline is what history and invariants may see of a replica.

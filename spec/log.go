@@ -50,7 +50,7 @@ type Log struct {
 	end   Offset
 	n     uint32
 	large uint32
-	more  *[]Run // all the runs, once outgrown; never written again
+	more  *longLog // all the runs, once outgrown; never written again (longlog.go)
 }
 
 // NewLargeLog is an empty log without a limit.
@@ -62,19 +62,24 @@ func (l *Log) End() Offset { return l.end }
 // Runs are the runs of the log in order; the result must not be changed.
 func (l *Log) Runs() []Run {
 	if l.more != nil {
-		return *l.more
+		return l.more.all()
 	}
 	return l.runs[:l.n]
 }
 
-// LastEpoch is the epoch of the last record, 0 if there is none.
-func (l *Log) LastEpoch() Epoch {
-	runs := l.Runs()
-	if len(runs) == 0 {
-		return 0
+// LastRun is the last run of the log, the zero value if it is empty.
+func (l *Log) LastRun() Run {
+	if runs := l.tail(); len(runs) > 0 {
+		return runs[len(runs)-1]
 	}
-	return runs[len(runs)-1].Epoch
+	if l.more != nil && l.more.past != nil {
+		return l.more.past.last()
+	}
+	return Run{}
 }
+
+// LastEpoch is the epoch of the last record, 0 if there is none.
+func (l *Log) LastEpoch() Epoch { return l.LastRun().Epoch }
 
 // set replaces the runs; they are already merged.
 func (l *Log) set(runs []Run) {
@@ -87,8 +92,7 @@ func (l *Log) set(runs []Run) {
 		if large == 0 {
 			panic(modelError("a log of more than %d runs", maxRuns))
 		}
-		own := append([]Run(nil), runs...)
-		l.more = &own
+		l.more = &longLog{runs: append([]Run(nil), runs...)}
 		return
 	}
 	l.n = uint32(copy(l.runs[:], runs))
@@ -112,13 +116,12 @@ func (l *Log) Append(r Run) {
 			return
 		}
 	}
-	runs := append([]Run(nil), l.Runs()...)
-	if k := len(runs); k > 0 && runs[k-1].sameRecords(r) {
-		runs[k-1].Count += r.Count
-	} else {
-		runs = append(runs, r)
+	if l.more != nil {
+		l.more = l.more.with(r)
+		l.end += Offset(r.Count)
+		return
 	}
-	l.set(runs)
+	l.set(append(append(make([]Run, 0, maxRuns+1), l.runs[:l.n]...), r))
 }
 
 // AppendAll adds the records of another log.
@@ -140,12 +143,17 @@ func (l *Log) Slice(from, to Offset) Log {
 	if from <= 0 && to >= l.end {
 		return *l
 	}
+	if l.more != nil && from <= 0 && to > 0 {
+		return l.prefix(to)
+	}
 	var few [maxRuns]Run
 	part := few[:0]
-	at := Offset(0)
-	for _, r := range l.Runs() {
+	at, runs := l.from(from)
+	for _, r := range runs {
 		lo, hi := max(at, from), min(at+Offset(r.Count), to)
-		at += Offset(r.Count)
+		if at += Offset(r.Count); lo >= to {
+			break
+		}
 		if lo < hi {
 			r.Count = int64(hi - lo)
 			part = append(part, r)
@@ -158,34 +166,29 @@ func (l *Log) Slice(from, to Offset) Log {
 
 // At is the record at an offset below the end, as a run of one.
 func (l *Log) At(o Offset) Run {
-	at := Offset(0)
-	for _, r := range l.Runs() {
-		if at += Offset(r.Count); o < at {
-			r.Count = 1
-			return r
-		}
-	}
-	panic(modelError("no record at offset %d, log end offset %d", o, l.end))
+	r, _ := l.runAt(o)
+	r.Count = 1
+	return r
 }
 
 // EndOffsetForEpoch is the largest epoch not above e in the log and the offset
 // where it ends. If all epochs are larger it is e itself, ending where the log
 // begins. KIP-595; LeaderEpochFileCache.endOffsetFor.
 func (l *Log) EndOffsetForEpoch(e Epoch) (Epoch, Offset) {
-	end, runs := l.end, l.Runs()
-	for i := len(runs) - 1; i >= 0; i-- {
-		if runs[i].Epoch <= e {
-			return runs[i].Epoch, end
+	epoch, at := e, Offset(0)
+	l.backward(func(r Run, end Offset) bool {
+		if r.Epoch > e {
+			return true
 		}
-		end -= Offset(runs[i].Count)
-	}
-	return e, 0
+		epoch, at = r.Epoch, end
+		return false
+	})
+	return epoch, at
 }
 
 // CommonPrefix is the offset up to which two logs hold the same records.
 func CommonPrefix(a, b *Log) Offset {
-	ra, rb := a.Runs(), b.Runs()
-	at := Offset(0)
+	at, ra, rb := apart(a, b)
 	for i := 0; i < len(ra) && i < len(rb); i++ {
 		if !ra[i].sameRecords(rb[i]) {
 			return at
@@ -222,8 +225,8 @@ func Matches(a, b *Log) bool {
 
 // runAt is the run that holds offset o, and where it ends.
 func (l *Log) runAt(o Offset) (Run, Offset) {
-	at := Offset(0)
-	for _, r := range l.Runs() {
+	at, runs := l.from(o)
+	for _, r := range runs {
 		if at += Offset(r.Count); o < at {
 			return r, at
 		}

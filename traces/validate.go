@@ -26,6 +26,9 @@ type Options struct {
 	// MaxWorlds is how many explanations are followed at once (256), MaxSearch how
 	// many hidden actions are tried at one place (100000).
 	MaxWorlds, MaxSearch int
+	// At, unless nil, is called after each Every events, to watch a long validation.
+	At    func(events int64)
+	Every int64
 }
 
 // Verdict is what came of a validation.
@@ -155,6 +158,9 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 	}
 	if len(inputs) == 0 {
 		return nil, errors.New("no trace")
+	}
+	if opt.At != nil && opt.Every < 1 {
+		return nil, fmt.Errorf("every is %d, and At is to be called after each that many events", opt.Every)
 	}
 	v := &validator{opt: opt, inputs: inputs}
 	first := make([]event.Event, len(inputs))
@@ -749,6 +755,14 @@ func (v *validator) done(n int) {
 	}
 	v.stats.event(e, v.receives(e) && !e.Args.Park, len(e.Send))
 	v.heard(n)
+	if v.opt.At != nil && v.stats.Events%v.opt.Every == 0 {
+		v.opt.At(v.stats.Events)
+	}
+	if v.stats.Events%condenseEvery == 0 && !v.opt.NoInvariants {
+		for _, w := range v.worlds {
+			spec.Condense(&w.ghost, w.ptrs[:len(v.who.ids)])
+		}
+	}
 	if v.stats.Events%pruneEvery == 0 {
 		for _, w := range v.worlds {
 			v.prune(w)

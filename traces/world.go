@@ -75,11 +75,10 @@ type noted struct {
 }
 
 func digestKeyOf(l *spec.Log) digestKey {
-	runs := l.Runs()
-	if len(runs) == 0 {
+	if l.End() == 0 {
 		return digestKey{}
 	}
-	r := runs[len(runs)-1]
+	r := l.LastRun()
 	return digestKey{l.End(), r.Epoch, r.Origin, r.Life}
 }
 
@@ -192,6 +191,7 @@ func (v *validator) move(w *world, n int, a spec.ActionID, next *spec.Replica) c
 // events of all nodes.
 const (
 	pruneEvery      = 1 << 15
+	condenseEvery   = 1 << 12 // how often logs come to share what they all hold
 	keepGenerations = 4
 )
 

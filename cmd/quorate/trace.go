@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +31,7 @@ func newTraceCheck() *cobra.Command {
 	var opt traces.Options
 	var asJSON, invariants bool
 	var runFile string
-	var kafkaLog bool
+	var kafkaLog, stats bool
 	var prof profileFlag
 	cmd := &cobra.Command{
 		Use:   "check DIR|FILE...",
@@ -75,13 +76,14 @@ was used up before an answer.`,
 					run.Unlogged = recordings[0].Run.Unlogged
 				}
 			}
-			return prof.run(func() error { return checkTraces(cmd.OutOrStdout(), recordings, run, opt, asJSON) })
+			return prof.run(func() error { return checkTraces(cmd.OutOrStdout(), recordings, run, opt, asJSON, stats) })
 		},
 	}
 	prof.register(cmd)
 	f := cmd.Flags()
 	f.IntVar(&opt.Hidden, "hidden", 0, "how many hidden steps there may be between two events of a node (default 0)")
 	f.BoolVar(&asJSON, "json", false, "print a line of JSON for each run")
+	f.BoolVar(&stats, "stats", false, "print what it cost: events a second, memory, hidden steps")
 	f.BoolVar(&invariants, "invariants", true, "check the properties of the specification too")
 	f.BoolVar(&kafkaLog, "kafka-log", false, "the files are logs of one cluster of Apache Kafka (docs/kafka-logs.md)")
 	f.StringVar(&runFile, "run", "", "a run.json to use for all runs")
@@ -133,7 +135,7 @@ func recordings(args []string) ([]traces.Recording, error) {
 	return list, nil
 }
 
-func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt traces.Options, asJSON bool) error {
+func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt traces.Options, asJSON, stats bool) error {
 	table := checker.NewColumns(w)
 	header := "run\tnodes\tevents\tcrashes\tlost\thidden\tverdict\n" // with the first row
 	worst := verdict(exitHolds)
@@ -152,6 +154,10 @@ func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt trac
 		o := opt
 		if o.Run = run; run == nil {
 			o.Run = rec.Run
+		}
+		var cost measure
+		if stats {
+			cost.watch(&o)
 		}
 		res, err := traces.Validate(rec.Inputs, o)
 		if err != nil {
@@ -175,6 +181,11 @@ func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt trac
 		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%d\t%s\t%s\n", rec.Name, len(s.Nodes), s.EventsText(), s.Crashes, s.Lost, s.HiddenText(), res.Verdict)
 		if text := s.PartialText(); text != "" {
 			reports = append(reports, rec.Name+": "+text)
+		}
+		if stats {
+			var b strings.Builder
+			cost.print(&b, s)
+			reports = append(reports, rec.Name+"\n"+strings.TrimSpace(b.String()))
 		}
 		if res.Rejection != nil {
 			reports = append(reports, rec.Name+": "+res.Verdict.String()+"\n"+res.Rejection.Text())
