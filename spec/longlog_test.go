@@ -54,8 +54,10 @@ func TestCondense(t *testing.T) {
 				if rng.IntN(10) == 0 && i > 0 {
 					both(i, func(l *Log) { *l = NewLargeLog() })
 					if rng.IntN(2) == 0 { // and another one is found, as long and longer
-						foreign := Run{Count: int64(gp.Exposed.End()) + 1, Epoch: 1, Origin: ID(i + 1)}
-						both(i, func(l *Log) { l.Append(foreign) })
+						for _, foreign := range gp.Exposed.Runs() {
+							foreign.Origin = ID(i + 1)
+							both(i, func(l *Log) { l.Append(foreign) })
+						}
 					}
 				}
 			case k < 18: // what a majority has is exposed

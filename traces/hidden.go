@@ -28,6 +28,7 @@ func (v *validator) search(w *world, n, budget int, e *event.Event, goal func(r 
 	}
 	level := []state{{r: &w.replicas[n]}}
 	seen := []*spec.Replica{level[0].r}
+	any := false
 	for depth := 0; ; depth++ {
 		found := false
 		for _, s := range level {
@@ -35,8 +36,9 @@ func (v *validator) search(w *world, n, budget int, e *event.Event, goal func(r 
 				found = true
 			}
 		}
-		if found || depth == budget {
-			return found
+		any = any || found
+		if found && !v.exhaustive || depth == budget || len(level) == 0 {
+			return any
 		}
 		var next []state
 		for _, s := range level {
@@ -53,7 +55,7 @@ func (v *validator) search(w *world, n, budget int, e *event.Event, goal func(r 
 			})
 			if v.tries > v.opt.MaxSearch {
 				v.exhausted = true
-				return false
+				return any
 			}
 		}
 		level = next
@@ -190,40 +192,53 @@ func (v *validator) applyHidden(w *world, n int, e *event.Event) {
 // receive, and that no event shows to have been sent. It says whether the message
 // is there now.
 func (v *validator) hiddenSend(n int) bool {
-	want := v.nodes[n].event.Recv
-	id := idOf(want)
+	id := idOf(v.nodes[n].event.Recv)
 	s := v.who.index(id.sender())
 	if s < 0 || !v.unlogged[id] || v.opt.Hidden < 1 {
 		return false
 	}
 	var kept []*world
 	for _, w := range v.worlds {
-		v.tries = 0
-		var path []hiddenStep
-		var sent *letter
-		v.search(w, s, v.opt.Hidden-1, nil, func(r *spec.Replica, steps []hiddenStep) bool {
-			if sent != nil {
-				return true
-			}
-			last, l := v.sendOf(w, s, n, r, steps, want)
-			if l == nil {
-				return false
-			}
-			sent = l
-			path = append(slices.Clone(steps), last)
-			return true
-		})
-		if sent == nil || v.walk(w, s, path) != 0 {
-			continue
+		kept = v.produce(kept, w, s, n)
+		if v.exhausted && v.exhaustive {
+			return false
 		}
-		w.bag[id] = sent
-		kept = append(kept, w)
 	}
 	if len(kept) == 0 {
 		return false
 	}
 	v.worlds = kept
+	v.stats.MaxWorlds = max(v.stats.MaxWorlds, len(kept))
 	return true
+}
+
+// produce adds the worlds to a list in which node s, after hidden steps in w, has sent what
+// node n receives next: the first that is found, or all.
+func (v *validator) produce(list []*world, w *world, s, n int) []*world {
+	want := v.nodes[n].event.Recv
+	id := idOf(want)
+	v.tries = 0
+	found := false
+	v.search(w, s, v.opt.Hidden-1, nil, func(r *spec.Replica, steps []hiddenStep) bool {
+		if found && !v.exhaustive || len(list) > v.opt.MaxWorlds {
+			return true
+		}
+		last, sent := v.sendOf(w, s, n, r, steps, want)
+		if sent == nil {
+			return false
+		}
+		to := w.clone()
+		if v.walk(to, s, append(slices.Clone(steps), last)) != 0 {
+			return false
+		}
+		to.bag[id] = sent
+		found = true
+		if list = v.join(list, to); len(list) > v.opt.MaxWorlds {
+			v.exhausted = true
+		}
+		return true
+	})
+	return list
 }
 
 // sendOf takes the action of node s from r that sends the message wanted.

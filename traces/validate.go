@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -59,11 +60,31 @@ type Result struct {
 
 // Validate holds a run against the specification. The error is of the input: a
 // [*MalformedError], or one of reading.
+//
+// Hidden steps are taken only where the next event needs some, as few as it needs. If that
+// leads nowhere, and opt.Hidden allows steps of every kind, the run is validated again with
+// all ways in which hidden steps may explain it so far, so that a rejection is a proof for
+// the budget; if they are too many, the verdict is out of budget.
 func Validate(inputs []Input, opt Options) (*Result, error) {
+	res, err := validate(inputs, opt, false)
+	if err != nil || res.Verdict != Rejected || opt.Hidden == 0 {
+		return res, err
+	}
+	all, err := validate(inputs, opt, true)
+	if err != nil || all.Verdict != OutOfBudget {
+		return all, err
+	}
+	res.Verdict = OutOfBudget
+	res.Rejection.Why += "; there are more ways to take hidden steps before it than were tried"
+	return res, nil
+}
+
+func validate(inputs []Input, opt Options, exhaustive bool) (*Result, error) {
 	v, err := newValidator(inputs, opt)
 	if err != nil {
 		return nil, err
 	}
+	v.exhaustive = exhaustive
 	defer v.close()
 	if opt.Hidden > 0 {
 		if v.unlogged, err = neverSent(inputs, nil); err != nil {
@@ -134,16 +155,17 @@ type validator struct {
 	unlogged map[messageID]bool
 	// unsaid is what the recorder leaves out; budget is how many hidden steps there may be
 	// between two events of a node.
-	unsaid    unlogged
-	budget    int
-	tries     int
-	exhausted bool
-	outcomes  []outcome
-	lastFrom  int64 // position, at its node, of the event that sent what was last received
-	quiet     bool  // a rejection needs no reasons
-	muted     bool  // noting of tolerated differences is off
-	cut       recordings
-	news      nodeSet // what the event taken tells its node of recordings that begin late
+	unsaid     unlogged
+	budget     int
+	exhaustive bool // hidden steps are tried also where none are needed
+	tries      int
+	exhausted  bool
+	outcomes   []outcome
+	lastFrom   int64 // position, at its node, of the event that sent what was last received
+	quiet      bool  // a rejection needs no reasons
+	muted      bool  // noting of tolerated differences is off
+	cut        recordings
+	news       nodeSet // what the event taken tells its node of recordings that begin late
 }
 
 func newValidator(inputs []Input, opt Options) (*validator, error) {
@@ -501,17 +523,58 @@ func (v *validator) restarts(n int) bool {
 // findHidden looks for hidden steps that send what somebody waits for; ending:
 // only of nodes whose incarnation has no further event.
 func (v *validator) findHidden(ending bool) bool {
+	var waiting []int
 	for n := range v.who.ids {
 		d := &v.nodes[n]
 		if !d.ready || !v.receives(&d.event) || v.canTake(n) {
 			continue
 		}
 		s := v.who.index(idOf(d.event.Recv).sender())
-		if s >= 0 && (!ending || v.nodes[s].ended || v.restarts(s)) && v.hiddenSend(n) {
+		if s >= 0 && (!ending || v.nodes[s].ended || v.restarts(s)) {
+			waiting = append(waiting, n)
+		}
+	}
+	// Requests have been sent in the order of their correlation ids, if their sender counts
+	// them; before them, answers.
+	slices.SortStableFunc(waiting, func(a, b int) int {
+		x, y := idOf(v.nodes[a].event.Recv), idOf(v.nodes[b].event.Recv)
+		if x.response || y.response {
+			return 0
+		}
+		return cmp.Compare(x.corr, y.corr)
+	})
+	if v.exhaustive {
+		return v.anyHidden(waiting)
+	}
+	for _, n := range waiting {
+		if v.hiddenSend(n) {
 			return true
 		}
 	}
 	return false
+}
+
+// anyHidden follows whichever of the messages that nodes wait for is sent first.
+func (v *validator) anyHidden(waiting []int) bool {
+	var all []*world
+	before := v.worlds
+	for _, n := range waiting {
+		if v.worlds = before; v.hiddenSend(n) {
+			for _, w := range v.worlds {
+				if all = v.join(all, w); len(all) > v.opt.MaxWorlds {
+					v.exhausted = true
+				}
+			}
+		}
+		if v.exhausted {
+			break
+		}
+	}
+	if v.worlds = before; len(all) == 0 || v.exhausted {
+		return false
+	}
+	v.worlds = all
+	return true
 }
 
 // take takes the next event of node n in every world. It returns why none is left.
@@ -519,7 +582,7 @@ func (v *validator) take(n int) *Rejection {
 	d := &v.nodes[n]
 	e := &d.event
 	old := v.worlds
-	if len(old) == 1 { // nearly always
+	if len(old) == 1 && !v.exhaustive { // nearly always
 		w := old[0]
 		v.outcomes = v.outcomes[:0]
 		var c comparison
@@ -534,9 +597,15 @@ func (v *validator) take(n int) *Rejection {
 	}
 	var next []*world
 	var dead *world
-	hidden := false
+	hidden := v.exhaustive
+	if v.exhaustive && v.receives(e) && v.unlogged[idOf(e.Recv)] {
+		old = v.withMessage(old, n)
+	}
 	for {
 		for _, w := range old {
+			if len(next) > v.opt.MaxWorlds {
+				break
+			}
 			v.outcomes = v.outcomes[:0]
 			if hidden {
 				v.applyHidden(w, n, e)
@@ -558,6 +627,8 @@ func (v *validator) take(n int) *Rejection {
 		hidden = true
 	}
 	switch {
+	case len(next) == 0 && v.exhausted:
+		return v.mismatch(n)
 	case len(next) == 0 && dead != nil:
 		return v.violated(dead, n, dead.bad)
 	case len(next) == 0:
@@ -572,10 +643,27 @@ func (v *validator) take(n int) *Rejection {
 	return nil
 }
 
+// withMessage makes hidden steps send what node n receives, where they have not yet: they
+// may have sent something else before.
+func (v *validator) withMessage(worlds []*world, n int) []*world {
+	id := idOf(v.nodes[n].event.Recv)
+	s := v.who.index(id.sender())
+	var list []*world
+	for _, w := range worlds {
+		if w.bag[id] != nil {
+			list = v.join(list, w)
+		} else if s >= 0 {
+			list = v.produce(list, w, s, n)
+		}
+	}
+	return list
+}
+
 // join adds a world unless an equal one is there.
 func (v *validator) join(list []*world, w *world) []*world {
+	w.key = v.keyOf(w)
 	for _, o := range list {
-		if v.sameWorld(o, w) {
+		if o.key == w.key && v.sameWorld(o, w) {
 			if sum(o.hidden[:]) > sum(w.hidden[:]) {
 				o.hidden, o.reached = w.hidden, w.reached
 			}

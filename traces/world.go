@@ -100,6 +100,7 @@ type world struct {
 	hidden     [spec.NumReplicaActions]int32
 	reached    checker.Props // the sometimes properties reached so far
 	bad        checker.Props // why the world ended
+	key        uint64        // see keyOf
 }
 
 func newWorld(m *members) *world {
@@ -143,6 +144,19 @@ func sameReplica(a, b *spec.Replica) bool {
 		r.Log, r.Disk, r.Snapshots, r.Fetching.Contents = spec.Log{}, spec.Log{}, spec.Snapshots{}, spec.Log{}
 	}
 	return x == y
+}
+
+// keyOf is equal for equal worlds.
+func (v *validator) keyOf(w *world) uint64 {
+	h := uint64(len(w.bag))
+	add := func(x uint64) { h = (h ^ x) * 0x9e3779b97f4a7c15; h ^= h >> 29 }
+	for i := range v.who.ids {
+		r := &w.replicas[i]
+		add(uint64(r.Role) | uint64(r.Election.Leader)<<8 | uint64(r.Election.Voted)<<24 | uint64(r.Granted)<<40)
+		add(uint64(r.Election.Epoch)<<32 ^ uint64(r.HighWatermark))
+		add(uint64(r.Log.End())<<32 ^ uint64(r.Disk.End()))
+	}
+	return h
 }
 
 // move takes replica n to its next state and returns the properties that the new
