@@ -17,7 +17,7 @@ import (
 
 func newTraceCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "trace", Short: "Hold recorded runs against the specification"}
-	cmd.AddCommand(newTraceCheck(), newTraceImport())
+	cmd.AddCommand(newTraceCheck(), newTraceImport(), newTraceDegrade())
 	return cmd
 }
 
