@@ -120,7 +120,7 @@ func TestHardCases(t *testing.T) {
 func BenchmarkHardCase(b *testing.B) {
 	for name, change := range map[string]func([][]event.Event) bool{"accepted": nil, "rejected": twice} {
 		b.Run(name, func(b *testing.B) {
-			inputs, run := hardCase(b, 3, change)
+			inputs, run := hardCase(b, 12, change)
 			for b.Loop() {
 				res, err := Validate(inputs, Options{Run: run, Hidden: 3, MaxWorlds: 128, MaxSearch: 5000})
 				require.NoError(b, err)
