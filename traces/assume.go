@@ -56,7 +56,7 @@ func (v *validator) letterOf(w *world, n, s int, e *event.Message) *letter {
 		Src: spec.ID(s + 1), Dst: spec.ID(n + 1), Response: e.Response, Epoch: spec.Epoch(e.Epoch), PreVote: e.PreVote, Granted: e.Granted,
 		Snapshot: snapshotOf(e.Snapshot), Position: e.Position, Bytes: e.Bytes, Size: e.Size,
 	}
-	l := &letter{read: e.Read, assumed: true, by: past{node: v.who.ids[s], action: "not recorded"}, inc: v.nodes[n].inc}
+	l := &letter{read: e.Read, assumed: true, by: origin{node: v.who.ids[s], index: -1}, inc: v.nodes[n].inc}
 	for kind := spec.Vote; kind <= spec.FetchSnapshot; kind++ {
 		if kind.String() == e.Kind {
 			m.Kind = kind

@@ -279,7 +279,7 @@ func (v *validator) sendOf(w *world, s, n int, r *spec.Replica, steps []hiddenSt
 		return step, nil
 	}
 	step.reached = v.ctx.Reached
-	l := &letter{msg: v.outbox.Messages()[0], inc: v.nodes[n].inc, by: past{node: v.who.ids[s], action: "hidden " + step.action.String()}}
+	l := &letter{msg: v.outbox.Messages()[0], inc: v.nodes[n].inc, by: origin{node: v.who.ids[s], index: -1}}
 	if l.msg.Read != 0 {
 		l.read = read
 	}

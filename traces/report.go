@@ -44,6 +44,9 @@ type Rejection struct {
 	// Past are the events that led here, the latest first: of the node, and of who
 	// sent what it received.
 	Past []PastEvent `json:"past,omitempty"`
+
+	nodes []int32 // all, for Behaviour
+	drawn []lastly
 }
 
 // Near is an enabled action, and in how many fields its step differs.
@@ -76,11 +79,17 @@ type past struct {
 	send      string // kind of what it sent
 	answers   bool
 	to        int32
+	// For pictures: the place among all events, what was observed, and which messages.
+	order         int64
+	state         event.State
+	gotID, sentID messageID
+	gotKind       string
+	got, sent     string // gotID and sentID in words, in a report
 }
 
 func (v *validator) pastOf(n int, e *event.Event) past {
 	d := &v.nodes[n]
-	p := past{node: v.who.ids[n], inc: e.Inc, index: d.taken, line: d.source.Line(), seq: e.Seq, action: e.Action}
+	p := past{node: v.who.ids[n], inc: e.Inc, index: d.taken, line: d.source.Line(), seq: e.Seq, action: e.Action, order: v.stats.Events, state: e.State}
 	switch {
 	case e.Action != "":
 	case e.Attach != nil:
@@ -90,7 +99,7 @@ func (v *validator) pastOf(n int, e *event.Event) past {
 	}
 	if len(e.Send) > 0 {
 		m := &e.Send[0]
-		p.send, p.answers, p.to = m.Kind, m.Response, idOf(m).receiver()
+		p.send, p.answers, p.to, p.sentID = m.Kind, m.Response, idOf(m).receiver(), idOf(m)
 	}
 	return p
 }
@@ -99,7 +108,7 @@ func (v *validator) pastOf(n int, e *event.Event) past {
 func (v *validator) remember(n int, e *event.Event) {
 	p := v.pastOf(n, e)
 	if v.receives(e) {
-		p.recv, p.from, p.fromIndex = true, idOf(e.Recv).sender(), v.lastFrom
+		p.recv, p.from, p.fromIndex, p.gotID, p.gotKind = true, idOf(e.Recv).sender(), v.lastFrom, idOf(e.Recv), e.Recv.Kind
 	}
 	d := &v.nodes[n]
 	d.ring[d.taken%ringSize] = p
@@ -252,7 +261,8 @@ func (v *validator) mismatch(n int) *Rejection {
 	if first := e.Inc != v.nodes[n].inc; !first && !in.mute[n] && (best.blocked || !best.taken || e.Action == "") {
 		r.Nearest = v.nearest(in, n, e)
 	}
-	r.Past = v.causes(n)
+	r.Past = v.causes(n, maxPast)
+	v.draw(n, r)
 	return r
 }
 
@@ -372,7 +382,8 @@ func (v *validator) violated(w *world, n int, bad checker.Props) *Rejection {
 	for i := range v.who.ids {
 		r.Before += fmt.Sprintf("\n    node %d after it: %s, log %s", v.who.ids[i], v.replica(&w.replicas[i]), v.logText(&w.replicas[i].Log))
 	}
-	r.Past = v.causes(n)
+	r.Past = v.causes(n, maxPast)
+	v.draw(n, r)
 	return r
 }
 
@@ -450,7 +461,8 @@ func (v *validator) stuck() *Rejection {
 	default:
 		r.Why = fmt.Sprintf("nobody can go on: the message that it handles was not sent before, and node %d waits too", id.sender())
 	}
-	r.Past = v.causes(worst)
+	r.Past = v.causes(worst, maxPast)
+	v.draw(worst, r)
 	return r
 }
 
@@ -527,7 +539,7 @@ func (v *validator) handledToo(n int) int64 {
 const maxPast = 6
 
 // causes are the latest events that the next event of node n depends on.
-func (v *validator) causes(n int) []PastEvent {
+func (v *validator) causes(n, most int) []PastEvent {
 	type at struct {
 		n     int
 		index int64
@@ -542,7 +554,7 @@ func (v *validator) causes(n int) []PastEvent {
 	}
 	seen := map[at]bool{}
 	var list []PastEvent
-	for len(open) > 0 && len(list) < maxPast {
+	for len(open) > 0 && len(list) < most {
 		a := open[0]
 		open = open[1:]
 		d := &v.nodes[a.n]

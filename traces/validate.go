@@ -766,7 +766,7 @@ func (v *validator) commit(w *world, n int, o *outcome, e *event.Event) checker.
 	}
 	if o.hasSent {
 		s := v.sends(e)
-		l := &letter{msg: o.sent, read: o.sentRead, by: v.pastOf(n, e), past: v.cut.past[n] | v.news}
+		l := &letter{msg: o.sent, read: o.sentRead, by: origin{v.who.ids[n], v.nodes[n].taken, v.nodes[n].source.Line()}, past: v.cut.past[n] | v.news}
 		if id := idOf(&s[0]); id.response {
 			q := w.bag[id.other()]
 			l.unread = q != nil && q.unread

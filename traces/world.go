@@ -51,11 +51,17 @@ type letter struct {
 	// inc is the incarnation of the receiver when it was sent.
 	inc int32
 	// by is the event that sent it.
-	by past
+	by origin
 	// past is what its sender knew of recordings that begin late. assumed: no event sends
 	// it. unread: the number of the read is not known.
 	past            nodeSet
 	assumed, unread bool
+}
+
+// origin is where an event stands: its place in its node's events, and its line.
+type origin struct {
+	node        int32
+	index, line int64
 }
 
 // digestKey names a record: who wrote it, in which epoch, where. Two logs that hold

@@ -32,6 +32,7 @@ func newTraceCheck() *cobra.Command {
 	var asJSON, invariants bool
 	var runFile string
 	var kafkaLog, stats bool
+	var out output
 	var prof profileFlag
 	cmd := &cobra.Command{
 		Use:   "check DIR|FILE...",
@@ -59,6 +60,10 @@ was used up before an answer.`,
 				return fmt.Errorf("trace check: --hidden %d: how many hidden steps there may be, from 0", opt.Hidden)
 			}
 			opt.NoInvariants = !invariants
+			if err := out.check(); err != nil {
+				return err
+			}
+			asJSON = asJSON || out.format == formatJSON
 			find := recordings
 			if kafkaLog {
 				find = func(args []string) ([]traces.Recording, error) { return kafkaLogs(cmd.OutOrStdout(), args) }
@@ -76,10 +81,11 @@ was used up before an answer.`,
 					run.Unlogged = recordings[0].Run.Unlogged
 				}
 			}
-			return prof.run(func() error { return checkTraces(cmd.OutOrStdout(), recordings, run, opt, asJSON, stats) })
+			return prof.run(func() error { return checkTraces(cmd, recordings, run, opt, asJSON, stats, &out) })
 		},
 	}
 	prof.register(cmd)
+	out.register(cmd)
 	f := cmd.Flags()
 	f.IntVar(&opt.Hidden, "hidden", 0, "how many hidden steps there may be between two events of a node (default 0)")
 	f.BoolVar(&asJSON, "json", false, "print a line of JSON for each run")
@@ -135,7 +141,11 @@ func recordings(args []string) ([]traces.Recording, error) {
 	return list, nil
 }
 
-func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt traces.Options, asJSON, stats bool) error {
+func checkTraces(cmd *cobra.Command, list []traces.Recording, run *traces.Run, opt traces.Options, asJSON, stats bool, out *output) error {
+	w := cmd.OutOrStdout()
+	if out.draws() && out.file == "" {
+		w = io.Discard // the picture is what goes to standard output
+	}
 	table := checker.NewColumns(w)
 	header := "run\tnodes\tevents\tcrashes\tlost\thidden\tverdict\n" // with the first row
 	worst := verdict(exitHolds)
@@ -169,6 +179,9 @@ func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt trac
 		case res.Verdict == traces.OutOfBudget && worst == exitHolds:
 			worst = exitLimit
 		}
+		if res.Rejection != nil && out.draws() {
+			out.behaviours = append(out.behaviours, res.Rejection.Behaviour(rec.Name))
+		}
 		if asJSON {
 			if err := json.NewEncoder(w).Encode(traceReport{rec.Name, res}); err != nil {
 				return err
@@ -191,7 +204,7 @@ func checkTraces(w io.Writer, list []traces.Recording, run *traces.Run, opt trac
 			reports = append(reports, rec.Name+": "+res.Verdict.String()+"\n"+res.Rejection.Text())
 		}
 	}
-	if err := show(); err != nil {
+	if err := errors.Join(show(), out.finish(cmd)); err != nil {
 		return err
 	}
 	if worst == exitHolds {

@@ -151,3 +151,29 @@ func TestTraceCheckFiles(t *testing.T) {
 	require.Equal(t, exitUsage, code, out)
 	require.Contains(t, out, "node 4 has another trace, "+file)
 }
+
+// A rejection can be drawn, and there is nothing to draw if there is none.
+func TestTraceCheckPicture(t *testing.T) {
+	changed := append([]string{}, aTrace...)
+	changed[5] = strings.Replace(changed[5], `"hw":1`, `"hw":0`, 1)
+	dir := writeTrace(t, changed...)
+	for format, want := range map[string]string{"svg": "</svg>", "html": "</html>", "itf": `"ITF"`} {
+		file := filepath.Join(t.TempDir(), "picture")
+		code, out := traceCheck(t, "-format", format, "-o", file, dir)
+		require.Equal(t, exitViolated, code, out)
+		require.Contains(t, out, "state.hw")
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, string(text), want)
+		code, out = traceCheck(t, "-format", format, dir)
+		require.Equal(t, exitViolated, code)
+		require.Contains(t, out, want)
+		require.NotContains(t, out, "verdict\n")
+	}
+	code, out := traceCheck(t, "-format", "svg", writeTrace(t, aTrace...))
+	require.Equal(t, exitHolds, code)
+	require.Contains(t, out, "there is no behaviour to show")
+	code, out = traceCheck(t, "-format", "png", dir)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, out, "png")
+}
