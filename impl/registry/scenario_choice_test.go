@@ -347,10 +347,10 @@ func unknownOperation(w *world) {
 // those, and a journal that is not whole, nobody serves.
 func listLost(w *world) {
 	a := w.start("")
-	for _, name := range []string{"a", "b"} {
-		a.fill(name, 10)
-		a.checkpoint()
-	}
+	a.fill("a", 10)
+	first := a.checkpoint()
+	a.fill("b", 10)
+	a.checkpoint()
 	if !w.without {
 		_, err := a.Trim(w.ctx, false)
 		require.NoError(w.t, err)
@@ -360,6 +360,17 @@ func listLost(w *world) {
 	b := w.start("")
 	require.NotNil(w.t, b.Began().From)
 	require.Equal(w.t, want, b.digest())
+	// A part of it is lost, and what is left names an image that is damaged.
+	lost := *b.Began().From
+	require.NotEqual(w.t, first.ID, lost.ID)
+	record, err := first.Encode()
+	require.NoError(w.t, err)
+	require.NoError(w.t, w.mem.AddCheckpoint(w.ctx, record))
+	w.change(first.Key, flip)
+	c := w.start("")
+	require.NotNil(w.t, c.Began().From)
+	require.Equal(w.t, lost.ID, c.Began().From.ID)
+	require.Equal(w.t, want, c.digest())
 	all, err := w.store.List(w.ctx, "")
 	require.NoError(w.t, err)
 	for _, o := range all {

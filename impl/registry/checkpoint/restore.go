@@ -123,9 +123,12 @@ func (m *Manager) View(ctx context.Context) (View, error) {
 func (m *Manager) Restore(ctx context.Context, to string, acceptNew bool) (Restored, error) {
 	for try := 1; ; try++ {
 		r, gone, err := m.restore(ctx, to, acceptNew)
-		if missing := (*MissingError)(nil); errors.As(err, &missing) && gone && try < 5 {
-			// What was listed has been collected since, so there is something newer.
-			continue
+		if missing := (*MissingError)(nil); errors.As(err, &missing) {
+			if gone && try < 5 {
+				// What was listed has been collected since, so there is something newer.
+				continue
+			}
+			m.record(trace.Event{Action: trace.GiveUp, Offset: missing.First})
 		}
 		return r, err
 	}
@@ -143,57 +146,84 @@ func (m *Manager) restore(ctx context.Context, to string, acceptNew bool) (r Res
 	if err != nil {
 		return r, false, err
 	}
-	if len(commits) == 0 {
-		// The list may be lost where the images are not.
-		if commits, err = Manifests(ctx, m.Objects, "images/"); err != nil {
-			slog.Warn("cannot look for images", "err", err)
-		}
-	}
 	r.Scan = m.Now().Sub(began)
-	m.Rules.Order(commits)
-	first, foreign, reasons := int64(0), 0, []error(nil)
-	for i := range commits {
-		c := commits[i]
-		err := m.Rules.Usable(c, v)
-		if err == nil {
-			m.record(trace.Event{Action: trace.Choose, Checkpoint: c.ID, Key: c.Key, Journal: c.Journal, Offset: c.Offset, Epoch: c.Epoch})
-			if err = m.fetch(ctx, c, to, &r); err == nil {
-				r.From, r.Next = &c, m.Rules.Resume(c.Offset)
-				m.record(trace.Event{Action: trace.Install, Checkpoint: c.ID, Key: c.Key, Journal: c.Journal, Offset: c.Offset, Epoch: c.Epoch})
-				m.prune(c)
-				return r, false, nil
-			}
-			if ctx.Err() != nil {
-				return r, false, err
-			}
-			gone = gone || errors.Is(err, objects.ErrNotExist)
-			m.record(trace.Event{Action: trace.RejectImage, Checkpoint: c.ID, Key: c.Key, Offset: c.Offset, Reason: err.Error()})
-		}
-		if errors.Is(err, ErrOtherJournal) {
-			foreign++
-		}
-		if errors.Is(err, ErrBeforeStart) {
-			first = max(first, c.Offset+1)
-		}
-		r.Rejected++
-		m.Metrics.rejected(err)
-		slog.Warn("a checkpoint is not used", "id", c.ID, "offset", c.Offset, "reason", err)
-		reasons = append(reasons, fmt.Errorf("checkpoint %s of offset %d: %w", c.ID, c.Offset, err))
+	t := trial{m: m, v: v, to: to, r: &r}
+	if ok, err := t.try(ctx, commits); ok || err != nil {
+		return r, t.gone, err
+	}
+	// The list, or a part of it, may be lost where the images are not.
+	beside, err := Manifests(ctx, m.Objects, "images/")
+	if err != nil {
+		slog.Warn("cannot look for images", "err", err)
+	}
+	beside = slices.DeleteFunc(beside, func(c Commit) bool {
+		return slices.ContainsFunc(commits, func(l Commit) bool { return l.ID == c.ID })
+	})
+	if ok, err := t.try(ctx, beside); ok || err != nil {
+		return r, t.gone, err
 	}
 	if !m.Rules.MayReplay(v) {
-		m.record(trace.Event{Action: trace.GiveUp, Offset: first})
-		return r, gone, &MissingError{First: first, Start: v.Start, Reasons: reasons}
+		return r, t.gone, &MissingError{First: t.first, Start: v.Start, Reasons: t.reasons}
 	}
-	if foreign > 0 && foreign == len(commits) && !acceptNew {
+	if t.foreign > 0 && t.foreign == len(t.reasons) && !acceptNew {
 		m.record(trace.Event{Action: trace.GiveUp, Offset: 0, Reason: ErrForeign.Error()})
 		return r, false, fmt.Errorf("journal %s: %w", v.Journal, ErrForeign)
 	}
 	m.record(trace.Event{Action: trace.ReplayAll, Offset: -1})
-	if len(commits) > 0 {
+	if len(t.reasons) > 0 {
 		slog.Warn("no checkpoint can be used: the whole journal is replayed", "records", v.End)
 	}
 	r.Next = v.Start
 	return r, false, removeDB(to)
+}
+
+// trial is a search for an image that can be used.
+type trial struct {
+	m  *Manager
+	v  View
+	to string
+	r  *Restored
+	// Of those that cannot be: why, how many are of another journal, the offset after the
+	// last of those that the journal has gone past, and whether one was listed and is gone.
+	reasons []error
+	foreign int
+	first   int64
+	gone    bool
+}
+
+// try restores the best of some checkpoints that can be used; false if none can.
+func (t *trial) try(ctx context.Context, commits []Commit) (ok bool, err error) {
+	m := t.m
+	m.Rules.Order(commits)
+	for i := range commits {
+		c := commits[i]
+		err := m.Rules.Usable(c, t.v)
+		if err == nil {
+			m.record(trace.Event{Action: trace.Choose, Checkpoint: c.ID, Key: c.Key, Journal: c.Journal, Offset: c.Offset, Epoch: c.Epoch})
+			if err = m.fetch(ctx, c, t.to, t.r); err == nil {
+				t.r.From, t.r.Next = &c, m.Rules.Resume(c.Offset)
+				m.record(trace.Event{Action: trace.Install, Checkpoint: c.ID, Key: c.Key, Journal: c.Journal, Offset: c.Offset, Epoch: c.Epoch})
+				m.prune(c)
+				return true, nil
+			}
+			if ctx.Err() != nil {
+				return false, err
+			}
+			t.gone = t.gone || errors.Is(err, objects.ErrNotExist)
+			m.record(trace.Event{Action: trace.RejectImage, Checkpoint: c.ID, Key: c.Key, Offset: c.Offset, Reason: err.Error()})
+		}
+		if errors.Is(err, ErrOtherJournal) {
+			t.foreign++
+		}
+		if errors.Is(err, ErrBeforeStart) {
+			t.first = max(t.first, c.Offset+1)
+		}
+		t.r.Rejected++
+		m.Metrics.rejected(err)
+		slog.Warn("a checkpoint is not used", "id", c.ID, "offset", c.Offset, "reason", err)
+		t.reasons = append(t.reasons, fmt.Errorf("checkpoint %s of offset %d: %w", c.ID, c.Offset, err))
+	}
+	return false, nil
 }
 
 // fetch puts an image where the database is to be, if it is what was committed.
