@@ -11,7 +11,7 @@ RACED    := ./checker/... ./impl/core/... ./impl/node/... ./impl/wire/... ./trac
 MODULES  := $(dir $(shell find . -name go.mod -not -path './tools/*' -not -path './out/*'))
 
 .DEFAULT_GOAL := help
-.PHONY: help build check check-deep crash test race bench trace simulate demo soak defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
+.PHONY: help build check check-deep crash test race bench trace simulate demo five soak defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ simulate: build ## Make simulated runs (SIMSEEDS=1-2000), and hold each against 
 demo: build ## Three nodes on loopback: a failover, a snapshot, a disk that is lost, and the verdict on their traces
 	go build -o bin/ ./examples/configs
 	examples/quickstart.sh
+
+five: ## Election, commit, bootstrap, snapshot and cluster-id discovery in one run of real processes, and the verdict on it
+	go test -count=1 -v -run TestFiveConcerns ./cmd/kraftd/scenarios
 
 defects: build ## Leave out each flush and break each rule of the core: which check notices
 	bin/quorate defects

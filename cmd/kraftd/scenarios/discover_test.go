@@ -125,7 +125,7 @@ func other(t *testing.T, p *place) {
 	b.start()
 	b.places[0].has(fresh(inTransaction(bootstrapOf("B")...)...))
 	proxy := newProxy(t, b.addrs[0])
-	p.configure(watching("1@"+proxy.addr, "initial.broker.registration.timeout.ms=2000")...)
+	p.configure(watching("1@"+proxy.addr, late)...)
 	metas := []string{p.read("d0/meta.properties"), p.read("d1/meta.properties")}
 	p.launch().fails("INCONSISTENT_CLUSTER_ID", `this node is of cluster "A"`)
 	require.Equal(t, metas, []string{p.read("d0/meta.properties"), p.read("d1/meta.properties")})
@@ -166,13 +166,14 @@ var _ = add(35, "(in part: there is no AddRaftVoter yet) before its id is durabl
 	afterID(t, proxy, "A")
 })
 
-const lateFast = "initial.broker.registration.timeout.ms=2000"
+// late is a deadline that is enough to be answered, on a busy machine too.
+const late = "initial.broker.registration.timeout.ms=6000"
 
 var _ = add(37, "a cluster below the version that has ids: an unformatted broker gives up, and says why", func(t *testing.T) {
 	q := newQuorum(t, 1, "A", [][]byte{mv(20)})
 	q.start()
-	p := observer(t, q.voters, lateFast)
-	p.launch().fails("has no cluster id after 2s. It has one from metadata.version 4.5-IV1 (level 35) on", q.addrs[0])
+	p := observer(t, q.voters, late)
+	p.launch().fails("has no cluster id after 6s. It has one from metadata.version 4.5-IV1 (level 35) on", q.addrs[0])
 	for i := range 2 {
 		require.Equal(t, 2, p.meta(i).Version)
 		require.Empty(t, p.meta(i).ClusterID)
@@ -253,7 +254,9 @@ var _ = add(43, "a data directory that cannot be written goes offline; without t
 })
 
 var _ = add(45, "a peer with another id is refused, and the quorum keeps its leader and epoch", func(t *testing.T) {
-	q := newQuorum(t, 3, "A", bootstrapOf("A"))
+	// Nobody but the third has a reason to stand, however busy the machine.
+	q := newQuorum(t, 3, "A", bootstrapOf("A"), "controller.quorum.election.timeout.ms=2000", "controller.quorum.fetch.timeout.ms=30000")
+	q.places[2].configure(append(q.configuration(2), "controller.quorum.election.timeout.ms=300", "controller.quorum.fetch.timeout.ms=600")...)
 	for i := range 2 {
 		m := q.places[2].meta(i)
 		m.ClusterID = "B"
@@ -341,5 +344,5 @@ var _ = add(50, "a downgrade that loses the id: who knows it runs on, who does n
 		return slices.Contains(known.data(), text(setting("a", "1"))[0]) || len(known.snapshots()) > 0
 	})
 	s.runs()
-	observer(t, q.voters, lateFast).launch().fails("has no cluster id after 2s")
+	observer(t, q.voters, late).launch().fails("has no cluster id after 6s")
 })

@@ -89,7 +89,7 @@ func TestFiveConcerns(t *testing.T) {
 	// Against another cluster an observer ends, with its files as they were.
 	nodes[3].stop()
 	metas := []string{byFetch.read("d0/meta.properties"), byFetch.read("d1/meta.properties")}
-	byFetch.configure(append(watching(other.voters, "node.id=4", lateFast), trace(byFetch))...)
+	byFetch.configure(append(watching(other.voters, "node.id=4", late), trace(byFetch))...)
 	byFetch.launch().fails("INCONSISTENT_CLUSTER_ID")
 	require.Equal(t, metas, []string{byFetch.read("d0/meta.properties"), byFetch.read("d1/meta.properties")})
 	for _, p := range other.places {
