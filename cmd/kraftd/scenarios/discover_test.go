@@ -104,15 +104,18 @@ var _ = add(27, "killed between two directories: the other is completed without 
 })
 
 var _ = add(28, "unknown, and restarted against another cluster: it joins that, and keeps nothing of the first", func(t *testing.T) {
-	a := newQuorum(t, 1, "A", [][]byte{mv(20), setting("of", "A")})
+	// Both logs have a batch that ends at offset 5, in epoch 1: a leader of B would go on
+	// from the end of what the node has of A.
+	a := newQuorum(t, 1, "A", [][]byte{mv(10), setting("of", "A"), setting("x", "1"), setting("y", "1")})
 	a.start()
 	p := observer(t, a.voters)
 	s := p.launch()
 	eventually(t, "it has the log of A", func() bool { return slices.Contains(p.data(), text(setting("of", "A"))[0]) })
 	s.kill()
 	require.Empty(t, p.meta(0).ClusterID)
-	b := newQuorum(t, 1, "B", append(bootstrapOf("B"), setting("of", "B")))
+	b := newQuorum(t, 1, "B", bootstrapOf("B"))
 	b.start()
+	b.set("of", "B")
 	p.configure(watching(b.voters)...)
 	p.knows("B", p.launch())
 	b.places[0].has(p.batches())
