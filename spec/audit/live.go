@@ -7,6 +7,7 @@ import (
 	"github.com/quorate/quorate/spec/bootstrap"
 	"github.com/quorate/quorate/spec/clusterid"
 	"github.com/quorate/quorate/spec/concern"
+	"github.com/quorate/quorate/spec/kafkasql"
 )
 
 // RunLive judges a live model of a concern, under a mutation unless that is empty.
@@ -20,6 +21,8 @@ func RunLive(c *concern.Concern, l *concern.Live, mutation string, opt checker.O
 		return checker.RunLiveness(checker.LiveSpec[bootstrap.State](live[bootstrap.State]{listed[bootstrap.State]{s}, s, l.Liveness}), opt)
 	case concern.Judge[clusterid.State]:
 		return checker.RunLiveness(checker.LiveSpec[clusterid.State](live[clusterid.State]{listed[clusterid.State]{s}, s, l.Liveness}), opt)
+	case concern.Judge[kafkasql.State]:
+		return checker.RunLiveness(checker.LiveSpec[kafkasql.State](live[kafkasql.State]{listed[kafkasql.State]{s}, s, l.Liveness}), opt)
 	}
 	return nil, fmt.Errorf("concern %s has no predicates for liveness", c.Name)
 }

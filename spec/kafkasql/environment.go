@@ -4,6 +4,14 @@ package kafkasql
 
 // operation is the next one of the script of a model.
 func (m *machine) operation(s *State) (Record, bool) {
+	if m.model.Endless { // replay keeps up with what is written
+		for i := range m.model.Instances {
+			if n := &s.I[i]; n.Phase >= Replaying && n.up() && n.Pos+2 <= s.N {
+				return Record{}, false
+			}
+		}
+		return Record{Kind: Touch, Number: 1}, s.N < 4
+	}
 	if int(s.Ops) >= len(m.model.Script) {
 		return Record{}, false
 	}
@@ -16,8 +24,34 @@ func (m *machine) write(s *State) bool {
 	if !ok {
 		return false
 	}
-	s.Ops++
+	if !m.model.Endless {
+		s.Ops++
+	}
 	return s.appendRecord(r)
+}
+
+// slide forgets what all have applied: so a model is finite in which clients write for ever. Only
+// records that change nothing are written, and nobody is down.
+func (m *machine) slide(s *State) {
+	by := s.N
+	for i := range m.model.Instances {
+		n := &s.I[i]
+		if n.Phase != Replaying && n.Phase != Ready {
+			return
+		}
+		by = min(by, n.Pos)
+	}
+	copy(s.J[:], s.J[by:])
+	clear(s.J[MaxJournal-by:])
+	s.N -= by
+	for i := range m.model.Instances {
+		n := &s.I[i]
+		n.Pos, n.DB.Off, n.DB.Has = n.Pos-by, n.DB.Off-by, n.DB.Has>>by
+		n.End, n.Must = n.End-min(n.End, by), n.Must-min(n.Must, by)
+		if n.Pos == 0 {
+			n.DB.Epoch = 0
+		}
+	}
 }
 
 // request appends an operation for a client of an instance, which waits until that very

@@ -12,7 +12,7 @@ var listing = concern.Listing[Model, Change]{
 	Name: "kafkasql", Doc: "checkpoints of a SQL store that is fed by a journal",
 	Actions: actionNames, Mutants: mutants, Properties: Properties,
 	GuardsOf: func(uint8) []concern.Guard { return nil },
-	Models:   Models, Mutations: Mutations, Pins: pins, Steps: steps,
+	Models:   Models, Mutations: Mutations, Pins: pins, Steps: steps, Lives: Lives,
 	Clean: func() *Change {
 		none := Change(func(*Rules) {})
 		return &none

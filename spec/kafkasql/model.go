@@ -34,6 +34,8 @@ type Model struct {
 	// Lives is how often an instance starts, where that has to be told apart (A); 0: it need
 	// not.
 	Lives uint8
+	// Endless: clients write for ever, as fast as others read.
+	Endless bool
 	// Versions of the program, if not all 1.
 	Versions []uint8
 	// Decides takes decisions that a variant leaves open in another way.

@@ -165,4 +165,13 @@ var Models = []Model{
 		Name: "kafkasql-a-alone", Why: "A with one instance: nobody serves while it makes a checkpoint",
 		Variant: A, Instances: 1, Up: 1, Script: []Kind{Create}, Written: 1, Attempts: 1, Keep: 1, Unread: 3, JudgesService: true, Unsafe: "SomebodyServes",
 	},
+	{
+		Name: "kafkasql-t-live", Why: "T: a writer ends, and an image is damaged: for what comes about in the end",
+		Variant: T, Instances: 2, Up: 2, Script: []Kind{Create}, Written: 1, Attempts: 3, Keep: 1,
+		Crashes: 1, Damages: 1, Decides: ifNone,
+	},
+	{
+		Name: "kafkasql-t-endless", Why: "T: an instance starts while clients write for ever",
+		Variant: T, Instances: 2, Up: 1, Script: []Kind{Touch}, Keep: 1, Endless: true,
+	},
 }

@@ -223,6 +223,13 @@ var Mutations = []concern.Mutated[Change]{
 		"An instance has fixed the end of the checkpoints before that commit, and what it chose is gone.",
 		"kafkasql-a", "NoNeedlessRefusal", func(r *Rules) { r.TrimsData = true }),
 
+	standstill("moving-target", "ready is whoever has applied all that there is now", "M17", "kafkasql-t-endless", "live-kafkasql-writer",
+		func(r *Rules) { r.End = func(s *State, _ *Instance) uint8 { return s.N } }),
+	standstill("damaged-counts-as-recent", "a commit counts as recent, whatever became of its image", "M25", "kafkasql-t-live", "live-kafkasql-t",
+		func(r *Rules) { r.Wants = func(s *State, _ int) bool { return s.NCommits == 0 && s.idle() } }),
+	standstill("failure-burns-interval", "an attempt counts as recent, whatever became of it", "M25, scenario 20", "kafkasql-t-live", "live-kafkasql-t",
+		func(r *Rules) { r.Wants = func(s *State, _ int) bool { return s.NAtts == 0 } }),
+
 	harmless("commit-after-loss", "a holder that has read that it lost the lock commits nevertheless", "M27",
 		"kafkasql-a", func(r *Rules) { r.CommitAfterLoss = true },
 		"in the order of the log the lock was lost already, which a holder that has not read it cannot know either; images are of one attempt each, and choice is by offset"),
@@ -253,6 +260,11 @@ func harmless(id, title, source, model string, override func(*Rules), why string
 	m := mutation(id, title, source, "", model, "", override)
 	m.Harmless = why
 	return m
+}
+
+// standstill is a bug by which nothing is lost, but something never comes about.
+func standstill(id, title, source, model, live string, override func(*Rules)) concern.Mutated[Change] {
+	return harmless(id, title, source, model, override, "nothing is lost; what never comes about is judged in "+live)
 }
 
 // chooseLast tries the last commit of the topic first.

@@ -36,6 +36,8 @@ var pins = map[string]concern.Pin{
 	"kafkasql-a-service":       {Distinct: 447, Depth: 24},
 	"kafkasql-a-paused":        {Distinct: 8573, Depth: 35},
 	"kafkasql-a-alone":         {Distinct: 8, Depth: 8},
+	"kafkasql-t-live":          {Distinct: 1950, Depth: 20},
+	"kafkasql-t-endless":       {Distinct: 117, Depth: 12},
 }
 
 // steps are the lengths of the shortest counterexamples.

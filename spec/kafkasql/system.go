@@ -99,7 +99,7 @@ type machine struct {
 	info  *checker.Info
 }
 
-var _ concern.Spec[State] = (*machine)(nil)
+var _ concern.Judge[State] = (*machine)(nil)
 
 func newMachine(model *Model, r *Rules) *machine {
 	m := &machine{model: model, rules: r}
@@ -187,6 +187,9 @@ type give struct {
 // by is a step that is free.
 func (g *give) by(p int, a Action, arg uint32, ok bool) {
 	if ok {
+		if g.m.model.Endless {
+			g.m.slide(&g.t)
+		}
 		violated, reached := g.m.judge(a, arg, p, g.s, &g.t)
 		g.yield(concern.Step[State]{Process: p, Instance: checker.Instance{Action: checker.ActionID(a), Args: arg}, Next: &g.t, Violated: violated, Reached: reached})
 	}
@@ -260,7 +263,7 @@ func (m *machine) works(g *give, i int) {
 
 func (m *machine) captures(g *give, i int) {
 	n := &g.s.I[i]
-	if n.Phase == Ready && n.Att == 0 && int(g.s.NAtts) == m.model.Attempts && m.model.Attempts > 0 {
+	if n.Phase == Ready && n.Att == 0 && int(g.s.NAtts) == m.model.Attempts && m.model.Attempts > 0 && n.DB.Off > 0 && m.rules.Wants(g.s, i) {
 		g.bounded(boundAttempts)
 	}
 	g.by(i, BeginCapture, uint32(g.s.NAtts+1)|uint32(n.Pos)<<4, m.beginCapture(&g.t, i))
@@ -288,7 +291,7 @@ func (m *machine) captures(g *give, i int) {
 
 func (m *machine) locks(g *give, i int) {
 	n := &g.s.I[i]
-	if n.Phase == Ready && n.Step == Idle && int(g.s.NAtts) == m.model.Attempts {
+	if n.Phase == Ready && n.Step == Idle && int(g.s.NAtts) == m.model.Attempts && n.DB.Off > 0 && m.rules.Wants(g.s, i) {
 		g.bounded(boundAttempts)
 	}
 	if int(g.s.NCoord) == m.model.Unread {
