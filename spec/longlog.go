@@ -23,13 +23,6 @@ type past struct {
 
 func (p *past) last() Run { return p.runs[len(p.runs)-1] }
 
-func (p *past) start() Offset {
-	if p.below == nil {
-		return 0
-	}
-	return p.below.end
-}
-
 // all are the runs of a log, of which only those of what has no past are there already.
 func (l *longLog) all() []Run {
 	if l.past == nil {
