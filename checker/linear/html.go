@@ -30,7 +30,7 @@ func WriteHTML(path string, ops []Op, opt Options, v *Violation) error {
 	if start.Start.End == math.MaxInt64 {
 		start.Start.End = opt.Start.End
 	}
-	return draw(path, LogModel(around, start), LogOperations(around), v)
+	return draw(path, LogModel(around, start), LogOperations(around), v, opt.Notes)
 }
 
 // WriteRegisterHTML draws the neighbourhood of a violation that CheckRegister
@@ -45,7 +45,7 @@ func WriteRegisterHTML(path string, ops []RegisterOp, v *Violation, name func(ui
 	if len(all) > pictured {
 		all = all[len(all)-pictured:]
 	}
-	return draw(path, RegisterModel(name), all, v)
+	return draw(path, RegisterModel(name), all, v, nil)
 }
 
 // neighbours are the two operations of a violation and those closest to them.
@@ -84,19 +84,29 @@ func neighbours(ops []Op, v *Violation) []Op {
 	return out
 }
 
-// draw writes porcupine's page. Its visualization has panicked on histories that
+// draw writes porcupine's page, with the notes of the time that it shows. Its visualization has panicked on histories that
 // are not linearizable (porcupine issue 42); a picture must not end a check.
-func draw(path string, model porcupine.Model, ops []porcupine.Operation, v *Violation) (err error) {
+func draw(path string, model porcupine.Model, ops []porcupine.Operation, v *Violation, notes []Note) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%s: drawing the history: %v", path, r)
 		}
 	}()
 	_, info := porcupine.CheckOperationsVerbose(model, ops, 2*time.Second)
-	at := int64(0)
+	at, until := int64(0), int64(0)
 	for i, op := range ops {
 		if i == 0 || op.Call < at {
 			at = op.Call
+		}
+		until = max(until, op.Call)
+		if op.Return < never {
+			until = max(until, op.Return)
+		}
+	}
+	for _, n := range notes {
+		if n.To >= at && n.From <= until {
+			from, to := max(n.From, at), min(n.To, until)
+			info.AddAnnotations([]porcupine.Annotation{{Tag: n.Who, Start: from, End: to, Description: n.What, Details: n.Details, BackgroundColor: "#d6e4ff"}})
 		}
 	}
 	info.AddAnnotations([]porcupine.Annotation{{Tag: "violation", Start: at, Description: "why", Details: v.Text, BackgroundColor: "#ffb3b3"}})

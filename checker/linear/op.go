@@ -117,6 +117,17 @@ type Options struct {
 	Limits Limits
 	// Name prints a value in explanations; nil prints the number.
 	Name func(value uint64) string
+	// Notes are what happened to the system, to be shown beside the operations.
+	Notes []Note
+}
+
+// Note is something that happened, by the clock of the operations.
+type Note struct {
+	// Who stands before it: each has a line of its own in a picture.
+	Who      string
+	From, To int64
+	// What in a few words, Details in more.
+	What, Details string
 }
 
 func (o *Options) logEnd() int64 { return o.Start.End + int64(len(o.Log)) }

@@ -63,7 +63,7 @@ second opinion alone, if undecided, does not make it 3.`,
 	prof.register(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&c.json, "json", false, "print a line of JSON for each run")
-	f.StringVar(&c.pictures, "picture", "", "a directory for porcupine's pages, one for each run that is not linearizable")
+	f.StringVar(&c.pictures, "picture", "", "a directory for porcupine's pages, one for each run that is not linearizable, with its marks beside the operations")
 	f.IntVar(&c.limits.Ops, "register-ops", 500, "how many operations to search for an order of the register")
 	f.DurationVar(&c.limits.Time, "register-time", 0, "how long to search for one, for each run (default 1s)")
 	return cmd

@@ -160,8 +160,24 @@ func (r *recorder) election(e *event.Event) {
 	}
 }
 
+// protocol marks what a node did that may explain what clients saw, for pictures.
+func (r *recorder) protocol(e *event.Event) {
+	note := ""
+	switch {
+	case e.Log != nil && e.Log.Truncated >= 0:
+		note = fmt.Sprintf("%s: truncates to offset %d", e.Action, e.Log.Truncated)
+	case e.Action == "Restart" || e.Action == "BecomeCandidate" || e.Action == "BecomeLeader" || e.Action == "InstallSnapshot" ||
+		e.Action == "Resign" || e.Action == "CheckQuorumResign":
+		note = fmt.Sprintf("%s: epoch %d, log ends at %d", e.Action, e.State.Epoch, e.State.LogEnd)
+	default:
+		return
+	}
+	r.history.Marks = append(r.history.Marks, history.Mark{What: fmt.Sprintf("node %d", e.Node.ID), From: r.now, To: r.now, Note: note})
+}
+
 func (r *recorder) event(e *event.Event) error {
 	r.election(e)
+	r.protocol(e)
 	i := e.Node.ID - 1
 	if r.kept != nil {
 		r.kept[i] = append(r.kept[i], *e)

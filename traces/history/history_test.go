@@ -123,13 +123,16 @@ func TestCheckFindsLies(t *testing.T) {
 	} {
 		h, log := simulate(3, 400)
 		log = lie(h, log)
+		h.Marks = []Mark{{What: "node 2", From: 0, To: 1 << 40, Note: "leads all the time"}, {What: "node 3", From: 1 << 40, To: 1 << 41, Note: "long after"}}
 		path := filepath.Join(t.TempDir(), "why.html")
 		r, err := Check(h, log, Options{Whole: true, Picture: path, Register: linear.Limits{Ops: 10}})
 		require.NoError(t, err, name)
 		require.Equal(t, linear.NotLinearizable, r.Verdict, name)
 		require.NotEmpty(t, r.Why, name)
-		_, err = os.Stat(path)
+		page, err := os.ReadFile(path)
 		require.NoError(t, err, name)
+		require.Contains(t, string(page), "leads all the time", name)
+		require.NotContains(t, string(page), "long after", name)
 		t.Log(name, r)
 	}
 }
