@@ -70,6 +70,7 @@ const (
 	reasonOther    = "the two messages are alike: either may be the one that was handled"
 	reasonResign   = "why a leader resigns is a matter of time, and changes nothing of what it does"
 	reasonFlush    = "a flush up to where the log was durable already does nothing"
+	reasonBegins   = "a recording that begins with a replica that has no records yet says the same"
 	reasonRenumber = "an incarnation of a single event under another number"
 )
 
@@ -328,6 +329,8 @@ func (m *mutator) reason(j job, change string, changed *event.Event, after []eve
 		return reasonDied
 	case e.Action == spec.ActionRestart.String() && (change == "Durable" || change == "Durable.Election"):
 		return reasonFound
+	case change == "Attach" && e.Action == spec.ActionRestart.String() && m.first(j.n, e) && v.noRecords(j.n):
+		return reasonBegins
 	case change == "Inc" && last:
 		return reasonRenumber
 	case change == "(dropped)" && last && unread:
@@ -346,6 +349,17 @@ func (m *mutator) reason(j job, change string, changed *event.Event, after []eve
 		return reasonOther
 	}
 	return ""
+}
+
+// first says whether an event is the first of its node.
+func (m *mutator) first(n int, e *event.Event) bool {
+	return m.events[n][0].Inc == e.Inc && m.events[n][0].Seq == e.Seq
+}
+
+// noRecords says that a replica has no records.
+func (v *validator) noRecords(n int) bool {
+	r := &v.worlds[0].replicas[n]
+	return r.Log.End() == 0 && r.Disk.End() == 0
 }
 
 func resigns(e *event.Event) bool {
