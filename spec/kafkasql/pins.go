@@ -6,13 +6,13 @@ import "github.com/quorate/quorate/spec/concern"
 // specification shows here: go test ./spec/audit -run TestConcerns -update-concerns
 var pins = map[string]concern.Pin{
 	"kafkasql-t":               {Distinct: 11672, Depth: 23},
-	"kafkasql-t-deep":          {Distinct: 0, Depth: 0},
+	"kafkasql-t-deep":          {Distinct: 1188150, Depth: 39},
 	"kafkasql-t-capture":       {Distinct: 16028, Depth: 31},
 	"kafkasql-t-damage":        {Distinct: 28807, Depth: 31},
 	"kafkasql-t-keep-one":      {Distinct: 1784, Depth: 22},
 	"kafkasql-t-gc":            {Distinct: 226931, Depth: 36},
 	"kafkasql-t-gc-paused":     {Distinct: 62599, Depth: 29},
-	"kafkasql-t-gc-deep":       {Distinct: 0, Depth: 0},
+	"kafkasql-t-gc-deep":       {Distinct: 1497479, Depth: 40},
 	"kafkasql-t-damage-gc":     {Distinct: 6386, Depth: 32},
 	"kafkasql-t-rewind":        {Distinct: 290277, Depth: 35},
 	"kafkasql-t-recreated":     {Distinct: 194856, Depth: 34},
