@@ -19,7 +19,7 @@ help: ## List the targets
 build: ## Build the commands into bin/
 	go build -o bin/ ./cmd/...
 
-check: build ## Check models, bugs and recorded runs, and smoke the hot paths: under 3 minutes
+check: build ## Check models, bugs and recorded runs, and smoke the hot paths: some 4 minutes
 	bin/quorate check
 	bin/quorate bugs
 	bin/quorate prove
