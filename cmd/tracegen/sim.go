@@ -21,7 +21,7 @@ type simulation struct {
 	voters, observers, clients int
 	ticks, steps               int64
 	noFaults, loseDisks        bool
-	noSnapshots                bool
+	noSnapshots, noPauses      bool
 	plain, noEvents, quiet     bool
 	checking                   checking
 	flags                      *flag.FlagSet
@@ -41,6 +41,7 @@ func newSim(flags *flag.FlagSet) mode {
 	flags.BoolVar(&s.noFaults, "no-faults", false, "no crash, no loss, no delay")
 	flags.BoolVar(&s.loseDisks, "lose-disks", false, "crashes may take the disk with them, which can break safety")
 	flags.BoolVar(&s.noSnapshots, "no-snapshots", false, "no snapshot is taken, and every log begins at 0")
+	flags.BoolVar(&s.noPauses, "no-pauses", false, "no process stops and goes on, and no partition comes and goes quickly")
 	flags.BoolVar(&s.plain, "plain", false, "do not compress")
 	flags.BoolVar(&s.noEvents, "no-events", false, "write no files, only run and check")
 	flags.BoolVar(&s.quiet, "quiet", false, "print only runs that break a property, and the total")
@@ -52,7 +53,7 @@ func (s *simulation) asked() bool { return s.on }
 func (s *simulation) config() (sim.Config, error) {
 	c := sim.Config{
 		Voters: s.voters, Observers: s.observers, Clients: s.clients, Steps: s.steps,
-		Duration: sim.Time(s.ticks) * 1000, NoFaults: s.noFaults, LoseDisks: s.loseDisks, Snapshots: !s.noSnapshots,
+		Duration: sim.Time(s.ticks) * 1000, NoFaults: s.noFaults, LoseDisks: s.loseDisks, Snapshots: !s.noSnapshots, Pauses: !s.noPauses,
 	}
 	switch s.preVote {
 	case "":

@@ -33,7 +33,9 @@ type cluster struct {
 	committed   int64 // appends acknowledged, for progress
 
 	machines machines
-	snapRNG  rng // of what concerns snapshots, so that runs without are what they were
+	snapRNG  rng    // of what concerns snapshots, so that runs without are what they were
+	pauseRNG rng    // the same, of pauses
+	cut      []bool // what a partition that comes and goes blocks
 
 	calm     bool // faults have stopped
 	quiet    bool // clients have stopped
@@ -50,8 +52,8 @@ func Run(cfg Config, sinks Sinks) (stats Stats, err error) {
 	}
 	c := &cluster{
 		cfg: cfg, knobs: k, sinks: sinks, rng: rng{state: mix(cfg.Seed ^ 0x72756e)},
-		snapRNG: rng{state: mix(cfg.Seed ^ 0x736e6170)},
-		conns:   map[core.ConnID]*conn{}, attempts: map[core.ClientID]*attempt{}, stepNode: -1,
+		snapRNG: rng{state: mix(cfg.Seed ^ 0x736e6170)}, pauseRNG: rng{state: mix(cfg.Seed ^ 0x7061)},
+		conns: map[core.ConnID]*conn{}, attempts: map[core.ClientID]*attempt{}, stepNode: -1,
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -113,6 +115,7 @@ func (c *cluster) build() {
 		c.startClient(c.clients[i], c.rng.between(0, second))
 	}
 	c.nextFault()
+	c.nextPause()
 }
 
 func (c *cluster) met(s Sometimes) { c.stats.Sometimes[s]++ }
@@ -151,6 +154,9 @@ func (c *cluster) until(end Time, done func() bool) error {
 }
 
 func (c *cluster) happen(it *item) error {
+	if c.waits(it) {
+		return nil
+	}
 	switch it.kind {
 	case wake:
 		return c.nodes[it.node].woken()
@@ -194,6 +200,12 @@ func (c *cluster) happen(it *item) error {
 		return c.nodes[it.node].detach()
 	case faultStrikes:
 		return c.strike()
+	case pauses:
+		c.pause()
+	case resumes:
+		c.resume(c.nodes[it.node], it.inc)
+	case partitionFlaps:
+		c.flaps(it.inc)
 	case partitionHeals:
 		if it.inc == c.cuts {
 			c.heal()

@@ -40,6 +40,9 @@ type Config struct {
 	// Attach is when the first node begins to record, the others soon after: Sinks.Event
 	// takes nothing before. Detach is when they begin to end it; 0: never. Not drawn.
 	Attach, Detach Time
+	// Pauses: processes stop for a while and go on, and partitions come and go quickly. Not
+	// drawn.
+	Pauses bool
 	// GrantPreVoteAfterEnd: see core.Config. Not drawn.
 	GrantPreVoteAfterEnd bool
 
@@ -176,6 +179,15 @@ const (
 	UnrecordedSnapshotKept
 	// UnrecordedInstallKept: a crash before the event kept a snapshot and the empty log.
 	UnrecordedInstallKept
+	// Paused: a process stopped, and went on. This and what follows only happens with
+	// Config.Pauses.
+	Paused
+	// LeaderPaused: it led.
+	LeaderPaused
+	// PausedLeaderReplaced: another led by the time at which it went on.
+	PausedLeaderReplaced
+	// PartitionFlapped: a partition came and went quickly.
+	PartitionFlapped
 
 	numSometimes
 )
@@ -187,6 +199,7 @@ var sometimesNames = [numSometimes]string{
 	"AllDown", "ReadRetried", "StorageFailed", "BitFlipped",
 	"SnapshotTaken", "SnapshotInstalled", "SnapshotOverRecords", "SnapshotLoaded", "SnapshotDamaged",
 	"LogStartAdvanced", "UnrecordedSnapshotKept", "UnrecordedInstallKept",
+	"Paused", "LeaderPaused", "PausedLeaderReplaced", "PartitionFlapped",
 }
 
 // String returns the name.
@@ -269,6 +282,11 @@ type knobs struct {
 	snapshotPad   int   // records of 100 bytes in a snapshot
 	clean         int   // snapshots in 1000 after which the log starts later
 	wipe, damage  int   // crashes of observers that lose the disk, chunks that are damaged, in 1000
+
+	// With pauses.
+	pauseEvery, pauseMax Time // mean time between pauses, 0: none
+	flap                 int  // partitions in 1000 that come and go
+	flapEvery            Time
 }
 
 func (c Config) draw() (knobs, error) {
@@ -324,6 +342,9 @@ func (c Config) draw() (knobs, error) {
 	if c.Snapshots {
 		k.drawSnapshots(c)
 	}
+	if c.Pauses && !c.NoFaults {
+		k.drawPauses(c)
+	}
 	k.override(c)
 	return k, nil
 }
@@ -357,6 +378,15 @@ func (k *knobs) drawSnapshots(c Config) {
 	if c.NoFaults {
 		k.wipe, k.damage = 0, 0
 	}
+}
+
+// drawPauses draws from numbers of its own, too.
+func (k *knobs) drawPauses(c Config) {
+	r := &rng{state: mix(c.Seed ^ 0x7061757365)}
+	k.pauseEvery = pick(r, 0, 300*millisecond, second, 3*second)
+	k.pauseMax = pick(r, 50*millisecond, 500*millisecond, 4*second)
+	k.flap = pick(r, 0, 300, 1000)
+	k.flapEvery = pick(r, 5*millisecond, 50*millisecond, 300*millisecond)
 }
 
 func (k *knobs) override(c Config) {

@@ -42,7 +42,7 @@ func (n *node) crash() error {
 		h := c.check.nodes[n.index]
 		*h = history{id: h.id, voter: h.voter, leader: -1, voted: -1, highest: -1, votedFor: -1}
 	}
-	n.up, n.driver, n.core = false, nil, nil
+	n.up, n.driver, n.core, n.paused = false, nil, nil, 0
 	n.fuse, n.burnt, n.killed, n.faultKind = 0, false, false, fs.Crash
 	n.wakeAt, n.wakeQueued = -1, -1
 	n.flushing, n.flushWants = false, false

@@ -15,6 +15,8 @@
 // (check.go). At the end all faults stop, and the cluster must make progress and
 // agree.
 //
+// With [Config].Pauses processes also stop and go on (pause.go).
+//
 // With [Config].Snapshots every replica has a state machine (machine.go) that takes
 // snapshots, and what is installed is held against what others have applied.
 //

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/driver"
 	"github.com/quorate/quorate/impl/fs"
@@ -167,8 +169,13 @@ func (c *cluster) partition(fault int, victim *node) {
 	}
 	c.cuts++
 	c.after(c.rng.between(10*millisecond, 4*second), item{kind: partitionHeals, inc: c.cuts})
+	if c.pauseRNG.chance(c.knobs.flap) {
+		c.cut = slices.Clone(c.blocked)
+		c.after(c.pauseRNG.between(1, 2*c.knobs.flapEvery), item{kind: partitionFlaps, inc: c.cuts})
+	}
 }
 
 func (c *cluster) heal() {
 	clear(c.blocked)
+	c.cut = nil
 }

@@ -16,7 +16,7 @@ func (c *cluster) finish() error {
 	c.calm = true
 	c.heal()
 	for _, n := range c.nodes {
-		n.fuse, n.burnt = 0, false
+		n.fuse, n.burnt, n.paused = 0, false, 0
 		n.disk.Fail(nil)
 		n.disk.FailRead(nil)
 		if !n.up {

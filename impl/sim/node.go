@@ -35,6 +35,7 @@ type node struct {
 
 	inc    int32
 	up     bool
+	paused Time // until then, if that is to come
 	core   replica
 	raw    *core.Replica // what core wraps, if it does
 	driver *driver.Driver

@@ -34,6 +34,9 @@ const (
 	partitionHeals   // [inc: which one]
 	snapshots        // [node, inc]
 	verifies         // [node, inc, snapshot, transfer]
+	pauses           //
+	resumes          // [node, inc]
+	partitionFlaps   // [inc: which one]
 	attaches         // [node]
 	detaches         // [node]
 )

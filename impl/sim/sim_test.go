@@ -63,9 +63,35 @@ func TestSeedsWithSnapshots(t *testing.T) {
 		}
 	}
 	t.Logf("%+v", total)
-	for i := SnapshotTaken; i < numSometimes; i++ {
+	for i := SnapshotTaken; i < Paused; i++ {
 		t.Logf("%-26s %d", i, total.Sometimes[i])
 		if last >= 150 {
+			require.NotZero(t, total.Sometimes[i], "%v never happened", i)
+		}
+	}
+}
+
+// TestSeedsWithPauses: and with processes that stop and go on.
+func TestSeedsWithPauses(t *testing.T) {
+	first, last := uint64(1), seeds(60)
+	if *seedFlag > 0 {
+		first, last = *seedFlag, *seedFlag
+	}
+	var total Stats
+	for seed := first; seed <= last; seed++ {
+		cfg := Config{Seed: seed, Snapshots: true, Pauses: true}
+		s, err := Run(cfg, Sinks{})
+		require.NoError(t, err)
+		if seed%20 == 0 {
+			again, err := Run(cfg, Sinks{})
+			require.NoError(t, err)
+			require.Equal(t, s, again)
+		}
+		total.Add(&s)
+	}
+	for i := Paused; i < numSometimes; i++ {
+		t.Logf("%-26s %d", i, total.Sometimes[i])
+		if last >= 60 {
 			require.NotZero(t, total.Sometimes[i], "%v never happened", i)
 		}
 	}
