@@ -11,6 +11,9 @@ type Defect struct {
 	// Unsimulated says why no simulated run gets to where it matters: then it is for
 	// the tests of the core alone.
 	Unsimulated string
+	// Bootstrap: it concerns how clusters begin, and simulated controllers are to find it
+	// rather than simulated replicas.
+	Bootstrap bool
 }
 
 func in(file, old, new string) Edit { return Edit{"impl/core/" + file, old, new} }
@@ -21,7 +24,7 @@ func in(file, old, new string) Edit { return Edit{"impl/core/" + file, old, new}
 // One check of the core is not here, since nothing can go wrong without it: that a
 // flush is not older than the latest truncation. A follower truncates only on the
 // answer to a fetch, and fetches only when all is flushed.
-var Core = slices.Concat(core, further)
+var Core = slices.Concat(core, further, bootstraps)
 
 var core = []Defect{
 	// Commit.

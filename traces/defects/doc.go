@@ -7,7 +7,7 @@
 //
 //   - [Flushes]: every call in impl that makes something durable is left out in
 //     turn. They are found by parsing the source, so that none can be forgotten.
-//   - [Core]: rules of the protocol that the core breaks, one at a time.
+//   - [Core]: rules that core, snapshots and controllers break, one at a time.
 //
 // Each defect is compiled into the test of package judge, which runs seeds of the
 // simulator in order and holds each run against three checks that know nothing of
@@ -15,7 +15,8 @@
 // with the assertions of the core; the validation of the recorded events against the
 // specification; and the history of the clients against a log without replicas. When
 // the first has stopped a run, the run is repeated with nobody watching, for the
-// other two. And the unit tests of the package that holds the defect are run.
+// other two. How a cluster begins is judged by simulated controllers over an abstract log,
+// with the properties of spec/bootstrap and spec/clusterid. And the unit tests of the package that holds the defect are run.
 //
 // The go command is needed at run time.
 package defects

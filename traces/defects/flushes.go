@@ -272,7 +272,7 @@ func (r *FlushResult) run(ctx context.Context, m *mutant, o Options) error {
 		return err
 	}
 	if !r.NoSeeds {
-		report, err := m.seeds(ctx, bin, o.FlushSeeds, 0)
+		report, err := m.seeds(ctx, bin, replicaSeeds, o.FlushSeeds, 0)
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func WriteFlushes(w io.Writer, list []FlushResult) (missed int, err error) {
 // WriteCore does the same for defects of the core.
 func WriteCore(w io.Writer, list []CoreResult) (missed int, err error) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "defect\twhat is wrong\tfound first by\tseeds\tsimulation\ttrace\thistory\ttests of the core")
+	fmt.Fprintln(tw, "defect\twhat is wrong\tfound first by\tseeds\tsimulation\ttrace\thistory\ttests of the package")
 	for i := range list {
 		r := &list[i]
 		by, seeds := "NOTHING", fmt.Sprint(r.Seeds)

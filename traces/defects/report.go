@@ -1,5 +1,10 @@
 package defects
 
+import (
+	"encoding/json"
+	"os"
+)
+
 // Check is a way to find a defect.
 type Check string
 
@@ -46,4 +51,16 @@ func (r *Report) Note(by Check, seed uint64, what string) {
 	if r.By(by) == nil {
 		r.Found = append(r.Found, Finding{By: by, Seed: seed, What: what})
 	}
+}
+
+// Write writes the report to a file, as JSON; an empty name is none.
+func (r *Report) Write(name string) error {
+	if name == "" {
+		return nil
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, text, 0o644)
 }

@@ -126,10 +126,16 @@ func (m *mutant) run(ctx context.Context, bin, pkg string, args ...string) (out 
 	return "", false, false, err
 }
 
-// seeds runs the simulator in a test of the judge.
-func (m *mutant) seeds(ctx context.Context, bin string, seeds, more int) (*Report, error) {
+// Tests of the judge that run seeds: of replicas, and of controllers.
+const (
+	replicaSeeds    = "TestSeeds"
+	controllerSeeds = "TestBootstrapSeeds"
+)
+
+// seeds runs a simulator in a test of the judge.
+func (m *mutant) seeds(ctx context.Context, bin, test string, seeds, more int) (*Report, error) {
 	name := filepath.Join(m.dir, "report.json")
-	out, passed, ended, err := m.run(ctx, bin, judge, "-test.run", "^TestSeeds$", "-judge.seeds", fmt.Sprint(seeds), "-judge.more", fmt.Sprint(more), "-judge.out", name)
+	out, passed, ended, err := m.run(ctx, bin, judge, "-test.run", "^"+test+"$", "-judge.seeds", fmt.Sprint(seeds), "-judge.more", fmt.Sprint(more), "-judge.out", name)
 	if err != nil {
 		return nil, err
 	}
@@ -205,17 +211,22 @@ func RunCore(ctx context.Context, root string, list []Defect, o Options, done fu
 				if err != nil {
 					return err
 				}
-				report, err := m.seeds(ctx, bin, o.Seeds, o.More)
+				test := replicaSeeds
+				if r.Bootstrap {
+					test = controllerSeeds
+				}
+				report, err := m.seeds(ctx, bin, test, o.Seeds, o.More)
 				if err != nil {
 					return err
 				}
 				r.Report = *report
 			}
-			bin, err := m.build(ctx, "impl/core")
+			pkg := path.Dir(r.Edits[0].File)
+			bin, err := m.build(ctx, pkg)
 			if err != nil {
 				return err
 			}
-			f, err := m.test(ctx, bin, "impl/core", ".")
+			f, err := m.test(ctx, bin, pkg, ".")
 			if f != nil {
 				r.Note(f.By, 0, f.What)
 			}
@@ -261,7 +272,7 @@ func Clean(ctx context.Context, root string, seeds int, o Options) (*Report, err
 		if err != nil {
 			return err
 		}
-		report, err = m.seeds(ctx, bin, seeds, 0)
+		report, err = m.seeds(ctx, bin, replicaSeeds, seeds, 0)
 		return err
 	})
 	return report, err
@@ -271,7 +282,7 @@ func Clean(ctx context.Context, root string, seeds int, o Options) (*Report, err
 // of the judge.
 func CleanTests(ctx context.Context, root string, o Options) (*Report, error) {
 	o = o.withDefaults()
-	patterns := map[string]string{"impl/core": ".", judge: "^$"}
+	patterns := map[string]string{"impl/core": ".", judge: "^" + controllerSeeds + "$"}
 	for _, f := range Flushes {
 		if f.Machine != "" {
 			patterns[judge] += "|^" + f.Machine + "$"

@@ -3,7 +3,6 @@
 package judge
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -38,14 +37,8 @@ func TestSeeds(t *testing.T) {
 		if len(r.Found) > 0 && first == 0 {
 			first = seed
 		}
-		if *out != "" {
-			text, err := json.Marshal(&r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(*out, text, 0o644); err != nil {
-				t.Fatal(err)
-			}
+		if err := r.Write(*out); err != nil {
+			t.Fatal(err)
 		}
 		if first > 0 && enough(&r, seed-first) {
 			break
