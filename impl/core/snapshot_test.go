@@ -478,6 +478,60 @@ func TestRefusedSnapshots(t *testing.T) {
 	}
 }
 
+// A leader whose snapshot is shorter than it said has nothing at the position that its
+// follower is at. The follower stays, fetches, is sent to the snapshot again, and asks for
+// it from the beginning. Replicas that are what they should be do not come to this: within
+// an epoch a snapshot does not change, and a new epoch ends the transfer.
+func TestSnapshotPositionOutOfRange(t *testing.T) {
+	id := SnapshotID{10, 3}
+	leader := newRig(t, held(10), nil).lead()
+	leader.flush()
+	epoch := leader.state().Epoch
+	g := newRig(t, DiskState{}, func(c *Config) { c.ID = 2 })
+	require.Equal(t, None, g.ask(1, Message{Kind: BeginQuorumEpoch, Epoch: epoch}).Error)
+	asked := func(kind MessageKind) (*Op, Message) {
+		o := g.request(1, kind)
+		require.NotNil(t, o, "it asks at once")
+		answer := leader.ask(2, o.Message)
+		require.NotNil(t, answer)
+		m := *answer
+		m.Chunk = make([]byte, leader.has(OpSendResponse).MaxBytes)
+		return o, m
+	}
+	o, m := asked(Fetch)
+	require.Equal(t, id, m.SnapshotID)
+	g.answer(o, m)
+	o, m = asked(FetchSnapshot)
+	m.Size, m.Chunk = 200, make([]byte, 150)
+	g.answer(o, m)
+	require.Equal(t, int64(150), g.state().Position)
+
+	o, m = asked(FetchSnapshot)
+	require.Equal(t, int64(150), o.Message.Position)
+	require.Equal(t, PositionOutOfRange, m.Error)
+	require.Zero(t, m.Size)
+	require.Empty(t, m.Chunk)
+	g.answer(o, m)
+	require.Equal(t, []string{actHandleFetchSnapshotResponse, actSendFetch}, g.actions())
+	require.Equal(t, id, g.has(OpAbandonSnapshot).SnapshotID)
+	require.Equal(t, NoSnapshot, g.state().Fetching)
+	require.Equal(t, Follower, g.state().Role)
+
+	o, m = asked(Fetch)
+	require.Equal(t, id, m.SnapshotID)
+	g.answer(o, m)
+	o, m = asked(FetchSnapshot)
+	require.Zero(t, o.Message.Position)
+	require.Len(t, m.Chunk, 100)
+	g.answer(o, m)
+	require.Zero(t, g.has(OpReceiveSnapshot).Position)
+	v := g.has(OpVerifySnapshot)
+	require.Equal(t, int64(100), v.Size, "what was said of the size first is forgotten")
+	g.step(Input{Kind: InputSnapshotVerified, SnapshotID: id, Transfer: v.Transfer})
+	require.Equal(t, Offset(10), g.state().LogStart)
+	require.Equal(t, Offset(10), g.state().HighWatermark)
+}
+
 // Bytes that are no good, and a new leader, whose snapshot may have other bytes, mean to
 // begin again.
 func TestSnapshotBeginsAgain(t *testing.T) {
