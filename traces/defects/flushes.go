@@ -267,6 +267,9 @@ func (r *FlushResult) run(ctx context.Context, m *mutant, o Options) error {
 			return err
 		}
 	}
+	if r.NoSeeds && r.Machine == "" {
+		return nil
+	}
 	bin, err := m.build(ctx, judge)
 	if err != nil {
 		return err
