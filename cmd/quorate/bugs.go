@@ -189,19 +189,23 @@ func try(mu *spec.Mutation, opt checker.Options) (bug, *checker.Result, error) {
 }
 
 func showBug(cmd *cobra.Command, f *runFlags, id string) error {
-	if c, mu, ok := concernMutation(id); ok {
-		return showConcernBug(cmd, f, c, mu)
-	}
-	if still, ok := spec.LivenessMutationNamed(id); ok {
+	if onlyInTheEnd(id) {
+		mu, err := liveMutationNamed(id)
+		if err != nil {
+			return err
+		}
 		if !f.output.quiet() {
-			fmt.Fprintf(cmd.OutOrStdout(), "Source: %s\n", still.Source)
+			fmt.Fprintf(cmd.OutOrStdout(), "Source: %s\n", mu.source)
 		}
 		f.mutate = id
-		err := liveSome(cmd, f, nil, []string{still.Property})
+		err = liveSome(cmd, f, nil, []string{mu.property})
 		if v := verdict(exitHolds); errors.As(err, &v) && v == exitViolated {
 			return nil // that it is caught is what is told
 		}
 		return err
+	}
+	if c, mu, ok := concernMutation(id); ok {
+		return showConcernBug(cmd, f, c, mu)
 	}
 	mu, ok := spec.MutationNamed(id)
 	if !ok {

@@ -32,6 +32,22 @@ func completeModels(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
+func completeLiveModels(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	for _, s := range liveSubjects() {
+		list = append(list, s.name+"\t"+s.why)
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeLiveMutations(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var list []string
+	for _, mu := range liveMutations() {
+		list = append(list, mu.id+"\t"+mu.title)
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
 func completeSettings(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var list []string
 	for _, c := range spec.Constants {
@@ -47,6 +63,9 @@ func completeMutations(*cobra.Command, []string, string) ([]string, cobra.ShellC
 	}
 	for _, c := range audit.Concerns {
 		for i := range c.Mutations {
+			if onlyInTheEnd(c.Mutations[i].ID) {
+				continue
+			}
 			list = append(list, c.Mutations[i].ID+"\t"+c.Mutations[i].Title)
 		}
 	}
@@ -56,8 +75,10 @@ func completeMutations(*cobra.Command, []string, string) ([]string, cobra.ShellC
 // completeBugs are those of bugs show: of liveness too.
 func completeBugs(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
 	list, directive := completeMutations(cmd, args, text)
-	for i := range spec.LivenessMutations {
-		list = append(list, spec.LivenessMutations[i].ID+"\t"+spec.LivenessMutations[i].Title)
+	for _, mu := range liveMutations() {
+		if onlyInTheEnd(mu.id) {
+			list = append(list, mu.id+"\t"+mu.title)
+		}
 	}
 	return list, directive
 }

@@ -8,12 +8,14 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/spec"
+	"github.com/quorate/quorate/spec/concern"
 )
 
 func newLive() *cobra.Command {
@@ -23,16 +25,24 @@ func newLive() *cobra.Command {
 		Use:   "live [-model NAME]... [-mutate ID]",
 		Short: "Ask what comes about in the end, for ever",
 		Long: `Judge the liveness properties of models: that a leader is elected and stays, that an
-append ends, that followers catch up. A counterexample is a lasso: a way to some
-state, and a cycle that repeats for ever and is fair. Each model says what it
-assumes; a bound of the model that would decide the question is refused, with exit
-code 2, and a property without a behaviour to judge is vacuous, with exit code 1.
+append ends, that followers catch up; of a bootstrap, a cluster id and the
+checkpoints of kafkasql, that they come about. A counterexample is a lasso: a way
+to some state, and a cycle that repeats for ever and is fair. Each model says what
+it assumes; a bound of the model that would decide the question is refused, with
+exit code 2, and a property without a behaviour to judge is vacuous, with exit code 1.
 
 Without -model: all of them, against their pinned numbers, and every liveness bug.
-With -mutate: the model that is meant for that bug.`,
+With -mutate: the models that are meant for that bug.
+
+Live models:
+` + wrapped(strings.Join(liveModelNames(), ", ")) + `
+
+Bugs that they are meant for:
+` + wrapped(strings.Join(liveMutationNames(), ", ")),
 		Example: `  quorate live
   quorate live -model live-prevote
   quorate live -mutate etcd-8243
+  quorate live -model live-kafkasql-t -mutate damaged-counts-as-recent
   quorate live -mutate KAFKA-15489 -format html -o bug.html`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,25 +65,9 @@ With -mutate: the model that is meant for that bug.`,
 	flags.StringVar(&f.mutate, "mutate", "", "explore with this mutation of the protocol")
 	flags.StringSliceVar(&models, "model", nil, "a live model; may be given several times")
 	flags.StringSliceVar(&properties, "property", nil, "a property to judge; may be given several times (default: all)")
-	complete(cmd, "model", fixed(liveModelNames()...))
-	complete(cmd, "mutate", fixed(liveMutationNames()...))
+	complete(cmd, "model", completeLiveModels)
+	complete(cmd, "mutate", completeLiveMutations)
 	return cmd
-}
-
-func liveModelNames() []string {
-	var names []string
-	for i := range spec.LiveModels {
-		names = append(names, spec.LiveModels[i].Name)
-	}
-	return names
-}
-
-func liveMutationNames() []string {
-	var names []string
-	for i := range spec.LivenessMutations {
-		names = append(names, spec.LivenessMutations[i].ID)
-	}
-	return names
 }
 
 // runLive judges one live model.
@@ -92,46 +86,38 @@ type liveReport struct {
 
 // liveSome shows the results of models in full.
 func liveSome(cmd *cobra.Command, f *runFlags, models, properties []string) error {
-	var mutation *spec.Mutation
+	var mutation liveMutation
 	out := cmd.OutOrStdout()
 	if f.mutate != "" {
-		mu, ok := spec.LivenessMutationNamed(f.mutate)
-		switch {
-		case ok:
-			mutation = &mu.Mutation
-			if len(models) == 0 {
-				models = []string{mu.Model}
-			}
-		default: // bugs of safety may be asked about too
-			if mutation, ok = spec.MutationNamed(f.mutate); !ok {
-				return unknown("mutation", f.mutate, liveMutationNames())
-			}
-			if len(models) == 0 {
-				return fmt.Errorf("%s is a bug that safety catches; say in which live model it is to be tried, with -model", f.mutate)
-			}
-		}
-		if !f.output.quiet() {
-			fmt.Fprintf(out, "%s: %s\n%s\n\nwith mutation %s, ", mutation.ID, mutation.Title, wrapped(mutation.Story), mutation.ID)
+		var err error
+		if mutation, err = liveMutationNamed(f.mutate); err != nil {
+			return err
 		}
 	}
+	subjects, err := mutation.chosen(models)
+	if err != nil {
+		return err
+	}
+	if f.mutate != "" && !f.output.quiet() {
+		fmt.Fprintf(out, "%s: %s\n%s\n", mutation.id, mutation.title, wrapped(mutation.story))
+	}
 	worst := verdict(exitHolds)
-	for _, name := range models {
-		m, ok := spec.LiveModelNamed(name)
-		if !ok {
-			return unknown("live model", name, liveModelNames())
-		}
-		r, err := runLive(cmd.Context(), m, mutation, properties)
+	for _, s := range subjects {
+		r, err := s.run(cmd.Context(), f.mutate, properties)
 		if err != nil {
 			return explainLimit(cmd.ErrOrStderr(), err)
 		}
 		switch {
 		case f.json:
-			if err := json.NewEncoder(out).Encode(liveReport{m.Name, moduleElection, f.mutate, r}); err != nil {
+			if err := json.NewEncoder(out).Encode(liveReport{s.name, s.module, f.mutate, r}); err != nil {
 				return err
 			}
 		case f.output.draws():
-			f.output.behaviours = append(f.output.behaviours, checker.Counterexamples(m.Name, r.Legend, r.Processes, r.Violations)...)
+			f.output.behaviours = append(f.output.behaviours, checker.Counterexamples(s.name, r.Legend, r.Processes, r.Violations)...)
 		default:
+			if f.mutate != "" {
+				fmt.Fprintf(out, "\nwith mutation %s, ", f.mutate)
+			}
 			if err := r.WriteText(out); err != nil {
 				return err
 			}
@@ -139,8 +125,8 @@ func liveSome(cmd *cobra.Command, f *runFlags, models, properties []string) erro
 		if code := verdict(r.Status.ExitCode()); code == exitViolated || worst == exitHolds {
 			worst = code
 		}
-		if mutation == nil && properties == nil && !f.output.quiet() && r.Status == checker.Holds && livePin(r) != m.Pin {
-			fmt.Fprintf(out, "  NOT AS PINNED: %+v (spec/liveness_models.go)\n", m.Pin)
+		if f.mutate == "" && properties == nil && !f.output.quiet() && r.Status == checker.Holds && livePin(r) != s.pin {
+			fmt.Fprintf(out, "  NOT AS PINNED: %+v (%s)\n", s.pin, s.pinned)
 			worst = exitViolated
 		}
 	}
@@ -153,8 +139,8 @@ func liveSome(cmd *cobra.Command, f *runFlags, models, properties []string) erro
 	return nil
 }
 
-func livePin(r *checker.LiveResult) spec.LivePin {
-	return spec.LivePin{Distinct: r.Distinct, Suffix: r.Suffix, Fair: r.Fair}
+func livePin(r *checker.LiveResult) concern.LivePin {
+	return concern.LivePin{Distinct: r.Distinct, Suffix: r.Suffix, Fair: r.Fair}
 }
 
 // explainLimit shows the way to the bound that leaves a model without a verdict.
@@ -222,7 +208,7 @@ func liveTable(ctx context.Context, w io.Writer, workers int) (fail int, limited
 			}
 		}
 		mark := ""
-		if livePin(r) != m.Pin || r.Hopeless > 0 {
+		if livePin(r) != concern.LivePin(m.Pin) || r.Hopeless > 0 {
 			mark = fmt.Sprintf("* (pinned %s, %s, %s)", count(m.Pin.Distinct), count(m.Pin.Suffix), count(m.Pin.Fair))
 		}
 		if mark != "" || text != "" {

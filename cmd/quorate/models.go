@@ -74,7 +74,7 @@ func unknown(kind, name string, known []string) error { return checker.Unknown(k
 
 // unknownMutation is unknown for commands that judge safety.
 func unknownMutation(id string, known []string) error {
-	if slices.Contains(liveMutationNames(), id) {
+	if onlyInTheEnd(id) {
 		return fmt.Errorf("%s breaks what comes about in the end, which is judged by: quorate live -mutate %s", id, id)
 	}
 	return unknown("mutation", id, known)
@@ -228,6 +228,9 @@ func matching(names []string, list, others []*entry) ([]*entry, error) {
 func chosenFor(v Variant) ([]*entry, error) {
 	var list []*entry
 	var mutations []string
+	if onlyInTheEnd(v.Mutation) {
+		return nil, unknownMutation(v.Mutation, nil)
+	}
 	for i := range registry {
 		e := &registry[i]
 		mutations = append(mutations, e.Catches...)

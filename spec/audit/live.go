@@ -12,9 +12,18 @@ import (
 
 // RunLive judges a live model of a concern, under a mutation unless that is empty.
 func RunLive(c *concern.Concern, l *concern.Live, mutation string, opt checker.Options) (*checker.LiveResult, error) {
-	made, err := c.New(l.Model, concern.Variant{Mutation: mutation, Set: l.Set})
+	res, err := judge(c, l, mutation, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.Name, err)
+	}
+	res.Spec = l.Name // not that of the model, of which others may ask other things
+	return res, nil
+}
+
+func judge(c *concern.Concern, l *concern.Live, mutation string, opt checker.Options) (*checker.LiveResult, error) {
+	made, err := c.New(l.Model, concern.Variant{Mutation: mutation, Set: l.Set})
+	if err != nil {
+		return nil, err
 	}
 	switch s := made.(type) {
 	case concern.Judge[bootstrap.State]:

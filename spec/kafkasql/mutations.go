@@ -223,11 +223,17 @@ var Mutations = []concern.Mutated[Change]{
 		"An instance has fixed the end of the checkpoints before that commit, and what it chose is gone.",
 		"kafkasql-a", "NoNeedlessRefusal", func(r *Rules) { r.TrimsData = true }),
 
-	standstill("moving-target", "ready is whoever has applied all that there is now", "M17", "kafkasql-t-endless", "live-kafkasql-writer",
+	standstill("moving-target", "ready is whoever has applied all that there is now", "M17",
+		"Others write all the time. The end moves on whenever the instance has nearly reached it.",
+		"kafkasql-t-endless", "live-kafkasql-writer",
 		func(r *Rules) { r.End = func(s *State, _ *Instance) uint8 { return s.N } }),
-	standstill("damaged-counts-as-recent", "a commit counts as recent, whatever became of its image", "M25", "kafkasql-t-live", "live-kafkasql-t",
+	standstill("damaged-counts-as-recent", "a commit counts as recent, whatever became of its image", "M25",
+		"The only image is damaged, and nobody makes another one.",
+		"kafkasql-t-live", "live-kafkasql-t",
 		func(r *Rules) { r.Wants = func(s *State, _ int) bool { return s.NCommits == 0 && s.idle() } }),
-	standstill("failure-burns-interval", "an attempt counts as recent, whatever became of it", "M25, scenario 20", "kafkasql-t-live", "live-kafkasql-t",
+	standstill("failure-burns-interval", "an attempt counts as recent, whatever became of it", "M25, scenario 20",
+		"A writer ends before its commit, and nobody tries again.",
+		"kafkasql-t-live", "live-kafkasql-t",
 		func(r *Rules) { r.Wants = func(s *State, _ int) bool { return s.NAtts == 0 } }),
 
 	harmless("commit-after-loss", "a holder that has read that it lost the lock commits nevertheless", "M27",
@@ -263,8 +269,10 @@ func harmless(id, title, source, model string, override func(*Rules), why string
 }
 
 // standstill is a bug by which nothing is lost, but something never comes about.
-func standstill(id, title, source, model, live string, override func(*Rules)) concern.Mutated[Change] {
-	return harmless(id, title, source, model, override, "nothing is lost; what never comes about is judged in "+live)
+func standstill(id, title, source, story, model, live string, override func(*Rules)) concern.Mutated[Change] {
+	m := harmless(id, title, source, model, override, "nothing is lost; what never comes about is judged in "+live)
+	m.Story = story
+	return m
 }
 
 // chooseLast tries the last commit of the topic first.
