@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/quorate/quorate/impl/registry"
 	"github.com/quorate/quorate/impl/registry/checkpoint"
 	"github.com/quorate/quorate/impl/registry/journal"
 )
@@ -35,6 +36,15 @@ func (s *Server) own() {
 	if s.cfg.Quorum != nil {
 		s.quorum()
 	}
+	// Instances that have applied the same records have the same.
+	s.mux.HandleFunc("GET /digest", func(w http.ResponseWriter, r *http.Request) {
+		if !s.cfg.Registry.IsReady() {
+			reply(w, nil, registry.ErrNotReady)
+			return
+		}
+		at, digest, err := s.db().DigestAt(r.Context())
+		reply(w, map[string]any{"offset": at.Offset, "leaderEpoch": at.Epoch, "stateDigest": digest}, err)
+	})
 	s.mux.HandleFunc("GET /checkpoints", func(w http.ResponseWriter, r *http.Request) {
 		all, err := s.cfg.Registry.Checkpoints(r.Context())
 		if all == nil {

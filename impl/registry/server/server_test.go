@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -218,6 +220,13 @@ func TestQuorum(t *testing.T) {
 		d, err := m.registry.DB().Digest(ctx)
 		require.NoError(t, err)
 		digests[d] = true
+		answer, err := http.Get(m.http.URL + "/digest")
+		require.NoError(t, err)
+		told, err := io.ReadAll(answer.Body)
+		require.NoError(t, errors.Join(err, answer.Body.Close()))
+		p, err := m.registry.DB().Position(ctx)
+		require.NoError(t, err)
+		require.JSONEq(t, fmt.Sprintf(`{"offset":%d,"leaderEpoch":%d,"stateDigest":%q}`, p.Offset, p.Epoch, d), string(told))
 		list, err := m.registry.Checkpoints(ctx)
 		require.NoError(t, err)
 		require.Len(t, list, 3)

@@ -66,13 +66,23 @@ func Inspect(ctx context.Context, path string, digest bool) (Image, error) {
 // Digest of all rows: equal of two databases exactly if all that they hold is equal. How
 // the file is laid out, and its schema version, do not count.
 func (d *DB) Digest(ctx context.Context) (string, error) {
+	_, digest, err := d.DigestAt(ctx)
+	return digest, err
+}
+
+// DigestAt is the digest, and the last record that is applied in the rows it is of.
+func (d *DB) DigestAt(ctx context.Context) (at Position, digest string, err error) {
 	// All from one snapshot.
 	tx, err := d.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return "", err
+		return at, "", err
 	}
 	defer tx.Rollback()
-	return digestOf(ctx, tx)
+	if at, err = position(ctx, tx); err != nil {
+		return at, "", err
+	}
+	digest, err = digestOf(ctx, tx)
+	return at, digest, err
 }
 
 func digestOf(ctx context.Context, q querier) (string, error) {
