@@ -25,6 +25,7 @@ const (
 	dumpTool       = "org.apache.kafka.tools.DumpLogSegments"
 	quorumTool     = "org.apache.kafka.tools.MetadataQuorumCommand"
 	configTool     = "org.apache.kafka.tools.ConfigCommand"
+	offsetTool     = "org.apache.kafka.tools.GetOffsetShell"
 	metadataLogDir = "__cluster_metadata-0"
 )
 
