@@ -181,10 +181,21 @@ func writeResult(w io.Writer, e *entry, v Variant, r *checker.Result, asJSON boo
 	if mu, ok := spec.MutationNamed(v.Mutation); ok {
 		fmt.Fprintf(w, "%s: %s\n%s\n\n", mu.ID, mu.Title, wrapped(mu.Story))
 	}
+	_, mu, ofConcern := concernMutation(v.Mutation)
+	if ofConcern {
+		fmt.Fprintf(w, "%s: %s\n%s\n\n", mu.ID, mu.Title, wrapped(mu.Story))
+	}
 	if v != (Variant{}) {
 		fmt.Fprintf(w, "%s, ", v)
 	}
-	return r.WriteText(w)
+	if err := r.WriteText(w); err != nil {
+		return err
+	}
+	if ofConcern && len(r.Violations) > 0 && mu.Steps > 0 && !slices.ContainsFunc(r.Violations, func(x checker.Violation) bool { return x.Property == mu.Property }) {
+		_, err := fmt.Fprintf(w, "  %s is listed with %s, after %d steps: quorate bugs show %s\n", mu.ID, mu.Property, mu.Steps, mu.ID)
+		return err
+	}
+	return nil
 }
 
 // wrapped breaks a text into lines that fit a terminal.
