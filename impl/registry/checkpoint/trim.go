@@ -12,8 +12,8 @@ import (
 	"github.com/quorate/quorate/impl/registry/trace"
 )
 
-// ErrNotCovered: too few images were found good.
-var ErrNotCovered = errors.New("too few images were found good")
+// ErrNotCovered: fewer images were found good than are to be kept.
+var ErrNotCovered = errors.New("nothing is trimmed")
 
 // Kept are the images that are kept, best first: of those that can be used as many as are
 // to be kept. deep: each was read, and found to be what was committed; otherwise each is
@@ -77,7 +77,7 @@ func (m *Manager) Trim(ctx context.Context, dry bool) (t Trimmed, err error) {
 	}
 	t = Trimmed{Start: v.Start, To: m.Rules.TrimTo(kept, m.Keep), Kept: kept}
 	if t.To < 0 {
-		return t, fmt.Errorf("%d of %d images: %w", len(kept), m.Keep, ErrNotCovered)
+		return t, fmt.Errorf("%s, and --keep asks for %d: %w", good(len(kept)), m.Keep, ErrNotCovered)
 	}
 	if dry || t.To <= t.Start {
 		return t, nil
@@ -94,6 +94,13 @@ func (m *Manager) Trim(ctx context.Context, dry bool) (t Trimmed, err error) {
 	slog.Info("trimmed the journal", "from", t.Start, "to", start)
 	m.Metrics.trimmed(start)
 	return t, nil
+}
+
+func good(n int) string {
+	if n == 1 {
+		return "there is 1 good image"
+	}
+	return fmt.Sprintf("there are %d good images", n)
 }
 
 // Collect deletes images that nobody needs any more, and returns their keys. It reads those

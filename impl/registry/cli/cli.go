@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -33,20 +34,46 @@ const (
 func Main(openers map[string]Opener, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	root := (&command{openers: openers}).root()
+	root.SetArgs(normalise(root, args))
+	return code(root.ExecuteContext(ctx))
+}
+
+func (c *command) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "registry",
 		Short: "A schema registry that is fed by a journal and starts from checkpoints",
 		Long: `A schema registry that is fed by a journal and starts from checkpoints.
+Flags may be given with one dash or with two.
 
 Exit codes: 0 done, 1 it failed, 2 usage, 3 no checkpoint can be used and the journal is
 not whole, 4 the journal is not that of the checkpoints.`,
 		SilenceUsage: true, SilenceErrors: true,
 	}
-	c := &command{openers: openers}
 	root.AddCommand(c.run(), c.checkpoint(), c.restore(), c.trim())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.SetArgs(args)
-	return code(root.ExecuteContext(ctx))
+	return root
+}
+
+// normalise lets flags be written with one dash, as those of quorate and kraftd are.
+func normalise(root *cobra.Command, args []string) []string {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		name, ok := strings.CutPrefix(arg, "-")
+		if name, _, _ = strings.Cut(name, "="); ok && len(name) > 1 && known(root, name) {
+			args[i] = "-" + arg
+		}
+	}
+	return args
+}
+
+// known says whether a command, or one below it, has a flag.
+func known(c *cobra.Command, flag string) bool {
+	return flag == "help" || c.Flags().Lookup(flag) != nil ||
+		slices.ContainsFunc(c.Commands(), func(sub *cobra.Command) bool { return known(sub, flag) })
 }
 
 // usageError is a mistake in the arguments.
@@ -84,7 +111,7 @@ func (c *command) store(ctx context.Context, where string) (objects.Store, error
 		}
 		open := c.openers[scheme]
 		if open == nil {
-			return nil, usageError{fmt.Errorf("-objects %s: this command opens directories only; impl/registry/cloud has one that opens buckets", where)}
+			return nil, usageError{fmt.Errorf("--objects %s: this command opens directories only; impl/registry/cloud has one that opens buckets", where)}
 		}
 		return open(ctx, u)
 	}

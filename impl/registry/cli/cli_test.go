@@ -82,14 +82,17 @@ func TestCommands(t *testing.T) {
 	cmd, url := serve(t, args...)
 	client, err := sr.NewClient(sr.URLs(url))
 	require.NoError(t, err)
-	for i := range 3 {
+	for i, say := range []string{"there are 0 good images", "there is 1 good image", ""} {
+		if say != "" {
+			require.Contains(t, do(t, 1, "trim", "--dry-run", "--url", url), say+", and --keep asks for 2: nothing is trimmed")
+		}
 		_, err := client.CreateSchema(ctx, fmt.Sprint("s", i), sr.Schema{Schema: `"int"`})
 		require.NoError(t, err)
 		require.Contains(t, do(t, 0, "checkpoint", "now", "--url", url), "CHECKPOINT")
 	}
 	require.Len(t, strings.Split(strings.TrimSpace(do(t, 0, "checkpoint", "list", "--url", url)), "\n"), 4)
 	require.Contains(t, do(t, 0, "trim", "--dry-run", "--url", url), "would be trimmed to")
-	require.Contains(t, do(t, 0, "trim", "--url", url), "is trimmed to")
+	require.Contains(t, do(t, 0, "trim", "-url="+url), "is trimmed to")
 
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
@@ -122,7 +125,7 @@ func TestCommands(t *testing.T) {
 	require.Contains(t, do(t, 1, "checkpoint", "verify", "--objects", images), "3 of 3 images cannot be used")
 	require.Contains(t, do(t, 1, "restore", "--objects", images, "--to", to+"2"), "there is no image to restore")
 	require.NoFileExists(t, to+"2")
-	require.Contains(t, do(t, 1, "trim", "--url", url), "too few images were found good")
+	require.Contains(t, do(t, 1, "trim", "--url", url), "there are 0 good images, and --keep asks for 2: nothing is trimmed")
 
 	f, err := os.Open(events)
 	require.NoError(t, err)
@@ -131,6 +134,15 @@ func TestCommands(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, trace.Judge(recorded, 2))
 	require.Equal(t, 1, trace.Count(recorded, trace.Install))
+}
+
+// A flag may have one dash, as those of the other commands; what is a value stays.
+func TestOneDash(t *testing.T) {
+	root := new(command).root()
+	require.Equal(t,
+		[]string{"run", "--dir", "x", "--cluster-id", "-abc", "--every=1h", "--id", "-1", "-h", "--help", "-", "-what", "--", "-dir"},
+		normalise(root, []string{"run", "-dir", "x", "--cluster-id", "-abc", "-every=1h", "-id", "-1", "-h", "-help", "-", "-what", "--", "-dir"}))
+	require.Contains(t, do(t, exitUsage, "run", "-dir", "x", "-keep", "1"), "--keep is 1")
 }
 
 // What cannot be used is named.
@@ -144,6 +156,7 @@ func TestUsage(t *testing.T) {
 		"--to must be given":         {"restore"},
 		"--objects must be given":    {"checkpoint", "verify"},
 		"unknown flag":               {"trim", "--what"},
+		"unknown shorthand flag":     {"trim", "-what"},
 		"invalid argument \"x\" for": {"run", "--every", "x"},
 	} {
 		require.Contains(t, do(t, exitUsage, args...), want)

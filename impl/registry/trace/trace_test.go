@@ -46,6 +46,27 @@ func find(events []Event, action, instance string) *Event {
 	return &events[i]
 }
 
+// A journal may begin earlier than it did: a broker that is killed soon after a trim has
+// forgotten it. What is judged of a start is the journal as that start saw it.
+func TestJudgeStartGoesBack(t *testing.T) {
+	back := append(run(),
+		Event{Action: Start, Instance: "c", Journal: "j", End: 10, Offset: -1},
+		Event{Action: ReplayAll, Instance: "c", Offset: -1},
+		Event{Action: Apply, Instance: "c", First: 0, Offset: 3, Epoch: 1, Sum: "x"},
+		Event{Action: Apply, Instance: "c", First: 5, Offset: 8, Epoch: 1, Sum: "y"},
+		Event{Action: Apply, Instance: "c", First: 9, Offset: 9, Epoch: 1, Sum: "z"},
+		Event{Action: BecomeReady, Instance: "c", Offset: 9, End: 10, Tail: 10},
+		Event{Action: TrimJournal, Instance: "c", Offset: 8, Kept: []string{"3", "2"}},
+		Event{Action: Start, Instance: "d", Journal: "j", Start: 3, End: 10, Offset: -1},
+		Event{Action: Install, Instance: "d", Checkpoint: "2", Key: "k2", Journal: "j", Offset: 8, Epoch: 1},
+		Event{Action: Apply, Instance: "d", First: 9, Offset: 9, Epoch: 1, Sum: "z"},
+		Event{Action: BecomeReady, Instance: "d", Offset: 9, End: 10, Tail: 1},
+	)
+	require.Empty(t, Judge(back, 2))
+	find(back, Start, "c").Start = 8
+	require.Len(t, Judge(back, 2), 1, "where it does begin later, nobody replays it")
+}
+
 // Every property is violated by a run that breaks it, and none by one that does not.
 func TestJudge(t *testing.T) {
 	require.Empty(t, Judge(run(), 2))
