@@ -131,7 +131,7 @@ func TestUsage(t *testing.T) {
 		{"quorum describe -status -human-readable", 2, "only for -replication"},
 		{"quorum describe --status", 2, "-bootstrap-controller is required"},
 		{"quorum describe -status -bootstrap-controller 127.0.0.1:1 x", 2, `unexpected argument "x"`},
-		{"quorum describe -status -bootstrap-controller 127.0.0.1:1", 1, "127.0.0.1:1 cannot be reached"},
+		{"quorum describe -status -timeout 50ms -bootstrap-controller 127.0.0.1:1", 1, "127.0.0.1:1 cannot be reached"},
 		{"quorum describe -help", 0, "Usage"},
 	} {
 		code, out, errs := kraftd(strings.Fields(c.args)...)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/quorate/quorate/impl/config"
@@ -35,7 +36,7 @@ func quorum(args []string, stdout, stderr io.Writer) error {
 	replication := flags.Bool("replication", false, "a line for each replica")
 	file := flags.String("command-config", "", "properties file that says how to connect")
 	human := flags.Bool("human-readable", false, "times as how long ago")
-	timeout := flags.Duration("timeout", 10*time.Second, "for all of it, also to wait for a leader")
+	timeout := flags.Duration("timeout", 10*time.Second, "for all of it, also to wait for nodes that start and for a leader")
 	// As Kafka's tool, the flags of which may stand before the word too.
 	words := slices.DeleteFunc(slices.Clone(args), func(s string) bool { return s == "describe" })
 	if err := parse(flags, words, quorumHelp, stderr); err != nil {
@@ -87,11 +88,12 @@ type description struct {
 }
 
 // describeQuorum asks nodes until one is the leader: those that are given, and those
-// that they name. While a quorum has none it waits for one.
+// that they name. While a quorum has none it waits for one, and so it does while nobody
+// listens at any of the addresses: nodes that were started just now do not yet.
 func describeQuorum(addrs []string, secure *node.TLS, deadline time.Time) (*description, error) {
 	for {
-		q, err := describeOnce(slices.Clone(addrs), secure, deadline)
-		if err == nil || !errors.Is(err, errNotLeader) || time.Until(deadline) < retryAfter {
+		q, again, err := describeOnce(slices.Clone(addrs), secure, deadline)
+		if err == nil || !again || time.Until(deadline) < retryAfter {
 			return q, err
 		}
 		time.Sleep(retryAfter)
@@ -100,13 +102,18 @@ func describeQuorum(addrs []string, secure *node.TLS, deadline time.Time) (*desc
 
 const retryAfter = 100 * time.Millisecond
 
-func describeOnce(addrs []string, secure *node.TLS, deadline time.Time) (*description, error) {
+// describeOnce asks each node once. again: what failed may pass.
+func describeOnce(addrs []string, secure *node.TLS, deadline time.Time) (q *description, again bool, err error) {
 	var errs []error
+	refused := 0
 	for i := 0; i < len(addrs); i++ {
 		addr := strings.TrimSpace(addrs[i])
 		q, others, err := describeBy(addr, secure, deadline)
 		if err == nil {
-			return q, nil
+			return q, false, nil
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			refused++
 		}
 		errs = append(errs, fmt.Errorf("%s %w", addr, err))
 		for _, other := range others {
@@ -115,7 +122,8 @@ func describeOnce(addrs []string, secure *node.TLS, deadline time.Time) (*descri
 			}
 		}
 	}
-	return nil, errors.Join(errs...)
+	err = errors.Join(errs...)
+	return nil, refused == len(errs) || errors.Is(err, errNotLeader), err
 }
 
 // describeBy asks one node. If it is not the leader, others are the addresses of the

@@ -7,7 +7,9 @@ import (
 	"net"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -20,20 +22,22 @@ func fake(t *testing.T, answer func(kmsg.Request) (kmsg.Response, []byte)) strin
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				for serveOne(conn, answer) == nil {
-				}
-			}()
-		}
-	}()
+	go serve(l, answer)
 	return l.Addr().String()
+}
+
+func serve(l net.Listener, answer func(kmsg.Request) (kmsg.Response, []byte)) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			for serveOne(conn, answer) == nil {
+			}
+		}()
+	}
 }
 
 func serveOne(conn net.Conn, answer func(kmsg.Request) (kmsg.Response, []byte)) error {
@@ -156,6 +160,43 @@ func TestQuorumWaits(t *testing.T) {
 	code, _, errs := kraftd("quorum", "describe", "-status", "-bootstrap-controller", addr)
 	require.Equal(t, 0, code, errs)
 	require.EqualValues(t, 3, asked.Load())
+}
+
+// Nodes that do not listen yet are given time too, up to -timeout.
+func TestQuorumWaitsForListener(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := l.Addr().String()
+	require.NoError(t, l.Close())
+	code, _, errs := kraftd("quorum", "describe", "-status", "-timeout", "250ms", "-bootstrap-controller", addr)
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, addr+" cannot be reached")
+
+	// It listens only once it has been asked in vain.
+	started := make(chan error, 1)
+	deadline := time.Now().Add(time.Minute)
+	_, again, err := describeOnce([]string{addr}, nil, deadline)
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	require.True(t, again)
+	go func() {
+		time.Sleep(2 * retryAfter)
+		l, err := net.Listen("tcp", addr)
+		if err == nil {
+			t.Cleanup(func() { l.Close() })
+			go serve(l, describes(0, nil))
+		}
+		started <- err
+	}()
+	q, err := describeQuorum([]string{addr}, nil, deadline)
+	require.NoError(t, <-started)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, q.LeaderID)
+
+	// Who is there and says no is believed, whoever else is not there.
+	no := fake(t, describes(31, nil))
+	_, again, err = describeOnce([]string{"127.0.0.1:1", no}, nil, deadline)
+	require.ErrorContains(t, err, "answers with error 31")
+	require.False(t, again)
 }
 
 func TestQuorumRefused(t *testing.T) {
