@@ -50,7 +50,7 @@ type realRun struct {
 func newReal(flags *flag.FlagSet) mode {
 	r := &realRun{}
 	flags.IntVar(&r.nodes, "nodes", 0, "record a run of so many real processes, 1 to 8")
-	flags.IntVar(&r.crashes, "crashes", 3, "with -nodes: how often processes are killed, spread over the time")
+	flags.IntVar(&r.crashes, "crashes", 3, "with -nodes: times at which processes are killed and started again, spread over the run: one node, every other time the leader; at one in six of these times, all nodes")
 	flags.IntVar(&r.seconds, "seconds", 10, "with -nodes: time under load, in seconds")
 	flags.IntVar(&r.workers, "workers", 8, "with -nodes: concurrent clients")
 	flags.Int64Var(&r.snapshots, "snapshot-bytes", 0, "with -nodes: bytes of records between two snapshots, where the log then starts; 0: none. Some processes then stay down for longer")
@@ -242,8 +242,8 @@ func (r *realRun) underLoad(ctx context.Context, c *processes, load *load) (brok
 	return c.stopAll(), nil
 }
 
-// faults kills processes at times spread over the run: every other time the leader,
-// and sometimes all at once.
+// faults kills processes at times spread over the run: one, every other time the leader,
+// and at one in six of these times all.
 func (r *realRun) faults(ctx context.Context, c *processes, load *load) error {
 	random := rand.New(rand.NewPCG(r.seed, 1))
 	slot := time.Duration(r.seconds) * time.Second / time.Duration(r.crashes+1)

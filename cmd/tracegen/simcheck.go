@@ -35,7 +35,7 @@ type checking struct {
 func (c *checking) register(flags *flag.FlagSet) {
 	flags.BoolVar(&c.on, "check", false, "with -sim: hold every run against the specification too, at once and in memory; only runs that fail are written")
 	flags.IntVar(&c.workers, "parallel", 1, "with -check: how many runs to make at once")
-	flags.Uint64Var(&c.twice, "twice", 0, "with -check: make the run of every so manieth seed twice, and compare the two; 0: of none")
+	flags.Uint64Var(&c.twice, "twice", 0, "with -check: make every Nth run (whose seed N divides) twice, and compare the two; 0: none")
 	flags.DurationVar(&c.period, "for", 0, "with -check: go on with the seeds behind the last one for so long")
 	flags.BoolVar(&c.allMet, "all-met", false, "with -check: it is a failure if something that should happen sometimes never did")
 }

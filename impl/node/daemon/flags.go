@@ -75,7 +75,7 @@ func parse(name string, args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&cfg.ClusterID, "cluster-id", "", "cluster id; empty: none is stated or checked")
 	directory := flags.String("directory-id", "", "directory id, 22 characters of base64url; empty: not known")
 	flags.StringVar(&cfg.Trace, "trace", "", "file to append trace events to; empty: none are recorded")
-	flags.StringVar(&cfg.ClientListen, "client", "", "host:port of the provisional client protocol (client.listener); empty: none")
+	flags.StringVar(&cfg.ClientListen, "client", "", "host:port of the provisional client protocol (quorate.client.listener); empty: none")
 	flags.BoolVar(&cfg.DisablePreVote, "no-pre-vote", false, "behave as before Kafka 4.0 (KIP-996 off)")
 	fetch := flags.Int("fetch-version", 18, "highest version of Fetch: 17 or 18")
 	election := flags.Duration("election-timeout", time.Second, "controller.quorum.election.timeout.ms")
