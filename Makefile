@@ -26,6 +26,8 @@ check: build ## Check models, bugs and recorded runs, and smoke the hot paths: s
 	bin/quorate trace check -hidden 0 traces/recorded
 	bin/quorate history check traces/recorded
 	go test -run '^$$' -bench '$(SMOKE)' -benchtime 0.5s ./bench
+	@echo 'check: models, bugs, proofs, recorded runs and their histories are all as they should be.'
+	@echo 'check: not covered: larger models (make check-deep), fresh runs (make simulate trace), and docs/architecture.md, "What is not here".'
 
 check-deep: build ## As check, with the large models, an hour of simulated runs (SIMTIME), a soak, and fuzzing
 	bin/quorate check -deep
