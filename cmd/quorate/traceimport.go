@@ -31,7 +31,7 @@ func newImportKafkaLog() *cobra.Command {
 		Short: "Read the logs of Apache Kafka's controllers",
 		Long: `Read the logs of Apache Kafka's controllers: what the logger org.apache.kafka.raft
 prints at TRACE, of all nodes in one file or in one for each, from the start of the
-processes. Files whose names end in .zst are decompressed.
+processes. Files whose names end in .zst, and files of gzip, are decompressed.
 
 The directory gets a file node-N.ndjson.zst for each node and a run.json that says what
 the log leaves unsaid; ` + "`quorate trace check DIR`" + ` judges it. The step of an event is the

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,4 +53,21 @@ func TestKafkaLogMalformed(t *testing.T) {
 		require.Equal(t, exitUsage, code)
 		require.Contains(t, stderr, file+`:1: a transition to an unknown role "Elder"`)
 	}
+}
+
+// A log that says no messages cannot be judged, and is no rejection.
+func TestKafkaLogWithoutTrace(t *testing.T) {
+	text, err := os.ReadFile("../../traces/kafkalog/testdata/lines.log")
+	require.NoError(t, err)
+	var kept []string
+	for _, line := range strings.Split(string(text), "\n") {
+		if !strings.HasPrefix(line, "TRACE ") && !strings.HasPrefix(line, "DEBUG ") {
+			kept = append(kept, line)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "server.log")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(kept, "\n")), 0o600))
+	code, out := traceCheck(t, "-kafka-log", path)
+	require.Equal(t, exitUsage, code, out)
+	require.Contains(t, out, "no line at TRACE")
 }

@@ -11,9 +11,10 @@ type line struct {
 	file string
 	at   int64 // from 1
 	node int32
-	// logger is the name of the class below org.apache.kafka.raft.
-	logger string
-	text   string
+	// level is TRACE, DEBUG, INFO, WARN or ERROR; logger is the name of the class below
+	// org.apache.kafka.raft.
+	level, logger string
+	text          string
 }
 
 func (l *line) fail(format string, args ...any) error {
@@ -49,14 +50,13 @@ func split(s string) (l line, ok bool) {
 			s = rest
 		}
 	}
-	leveled := false
 	for _, level := range levels {
 		if rest, found := strings.CutPrefix(s, level); found {
-			s, leveled = rest, true
+			s, l.level = rest, strings.TrimSuffix(level, " ")
 			break
 		}
 	}
-	if !leveled {
+	if l.level == "" {
 		return l, false
 	}
 	if rest, found := strings.CutPrefix(s, raft); found {

@@ -2,6 +2,7 @@ package kafkalog
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -50,7 +51,12 @@ type node struct {
 	handling *request
 	known    event.State // of the replica, as far as lines have said
 	wrote    bool        // the LeaderChange record of this epoch
-	silent   bool        // the majority did not fetch
+	// traced: there was a line at TRACE. moved is the first transition that is no start,
+	// and failed what could not be read before the first line at TRACE.
+	traced bool
+	moved  *Error
+	failed error
+	silent bool // the majority did not fetch
 
 	received []*request
 	sent     []*sending
@@ -101,6 +107,36 @@ var passed = map[string][]string{
 	"LeaderState":      {"Rejecting vote request", "Rejecting Vote request"},
 	"ResignedState":    {"Rejecting vote request", "Rejecting Vote request"},
 	"internals.KRaftControlRecordStateMachine": {"Loading snapshot"},
+}
+
+// untraced is the error of a log that cannot be judged: the node moves from role to role,
+// and no line says which messages made it do so. nil if that is not so.
+func (n *node) untraced() error {
+	if n.traced || n.moved == nil {
+		return nil
+	}
+	at := *n.moved
+	at.Err = fmt.Errorf("node %d: no line at TRACE, of no message; %s must be at TRACE from the process's start: a log at INFO or DEBUG cannot be judged",
+		n.id, strings.TrimSuffix(raft, "."))
+	return &at
+}
+
+// next is take; what cannot be read before the first line at TRACE is an error only once
+// there is one, or at the end, since untraced says more.
+func (n *node) next(l *line) (known bool, err error) {
+	if l.level == "TRACE" {
+		n.traced = true
+		if n.failed != nil {
+			return true, n.failed
+		}
+	}
+	if n.failed != nil {
+		return true, nil
+	}
+	if known, err = n.take(l); err != nil && !n.traced && n.moved != nil {
+		n.failed, err = err, nil
+	}
+	return known, err
 }
 
 // take takes the next line of the node. known is false if lines of this kind are not.
@@ -213,7 +249,7 @@ func (n *node) respond(l *line, rest string) error {
 		}
 	}
 	if r == nil {
-		return l.fail("a response to a request that was not received, or has been answered: correlation %d of %d", to.corr, to.peer)
+		return l.fail("a response to a request that was not received, or has been answered: correlation %d of %d; was %s* at TRACE from the process's start?", to.corr, to.peer, raft)
 	}
 	e := r.events[0]
 	if n.handling != r && to.msg.Kind == event.Fetch { // it was parked
@@ -341,6 +377,9 @@ func (n *node) transition(l *line, _ string) error {
 	if err != nil {
 		return l.fail("%w", err)
 	}
+	if from != "" && n.moved == nil {
+		n.moved = &Error{File: l.file, Line: l.at}
+	}
 	action, own := spec.ActionID(0), true
 	switch s.Role {
 	case "Leader":
@@ -373,8 +412,8 @@ func (n *node) transition(l *line, _ string) error {
 		if _, err := n.begin(l, action); err != nil {
 			return err
 		}
-	case n.cur == nil:
-		return l.fail("a transition to %s that no message and no timer explains", s.Role)
+	case n.cur == nil || n.cur.Action == spec.ActionRestart.String():
+		return l.fail("a transition to %s that no message and no timer explains: was %s* at TRACE from the process's start?", s.Role, raft)
 	}
 	n.cur.at.role = l.at
 	const election = event.HasRole | event.HasEpoch | event.HasLeader | event.HasVoted | event.HasHighWatermark

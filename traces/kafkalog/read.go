@@ -1,10 +1,13 @@
 package kafkalog
 
 import (
+	"bufio"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -38,9 +41,10 @@ type Unknown struct {
 	Count int
 }
 
-// Read reads the logs of a cluster: one file for each node, or one of all, compressed if
-// the name ends in .zst. A file that has no entry of the raft layer, or a line that cannot
-// be read, is an error.
+// Read reads the logs of a cluster: one file for each node, or one of all, compressed by
+// zstd if the name ends in .zst, or by gzip whatever the name. A file that has no entry of
+// the raft layer, a node that has none at TRACE, or a line that cannot be read, is an
+// error.
 func Read(paths ...string) (*Log, error) {
 	log := newLog()
 	nodes := map[int32]*node{}
@@ -57,12 +61,35 @@ func newLog() *Log {
 }
 
 func (log *Log) read(path string, nodes map[int32]*node) error {
-	lines, err := ndjson.Open(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in, err := unzipped(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	lines, err := ndjson.NewLines(in, path)
 	if err != nil {
 		return err
 	}
 	defer lines.Close()
 	return log.entries(lines, path, nodes)
+}
+
+// unzipped is what a stream has in it if it is one of gzip, as its first bytes say (RFC
+// 1952, 2.3.1), and the stream itself if not.
+func unzipped(r io.Reader) (io.Reader, error) {
+	in := bufio.NewReader(r)
+	if magic, err := in.Peek(2); err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
+		return in, nil // what is wrong with it, the reader of lines says
+	}
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, fmt.Errorf("a file of gzip that cannot be read: %w", err)
+	}
+	return z, nil
 }
 
 func (log *Log) entries(lines *ndjson.Lines, path string, nodes map[int32]*node) error {
@@ -90,7 +117,7 @@ func (log *Log) entries(lines *ndjson.Lines, path string, nodes map[int32]*node)
 			n = &node{id: l.node}
 			nodes[l.node] = n
 		}
-		known, err := n.take(&l)
+		known, err := n.next(&l)
 		if err != nil {
 			return err
 		}
@@ -119,7 +146,15 @@ func (log *Log) finish(nodes map[int32]*node) error {
 	preVote := []int32{}
 	var pending error
 	for _, id := range sorted(nodes) {
+		if err := nodes[id].untraced(); err != nil {
+			return err
+		}
+	}
+	for _, id := range sorted(nodes) {
 		n := nodes[id]
+		if n.failed != nil {
+			return n.failed
+		}
 		n.end()
 		if n.voters != nil && voters != nil && !slices.Equal(n.voters, voters) {
 			at := n.votersAt

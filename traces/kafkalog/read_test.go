@@ -1,7 +1,10 @@
 package kafkalog_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -248,6 +251,80 @@ func TestFaults(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// inKafkasLayout is a line as Kafka's own log4j configuration writes it.
+func inKafkasLayout(t testing.TB, text string) string {
+	m := regexp.MustCompile(`^([A-Z]+) (\S+) - \[Node (\d+)\] (.*)$`).FindStringSubmatch(text)
+	require.NotNil(t, m, text)
+	return fmt.Sprintf("[2025-01-01 12:00:00,000] %s [RaftManager id=%s] %s (%s)", m[1], m[3], m[4], m[2])
+}
+
+// TestWithoutTrace: a log that does not say which messages were handled cannot be judged,
+// nor one in which TRACE was switched on later.
+func TestWithoutTrace(t *testing.T) {
+	for _, name := range names {
+		var info, debug, kafkas, late []string
+		lines := linesOf(t, name)
+		half := find(t, lines, 0, "Completed transition to FollowerState") + 40
+		for i, text := range lines {
+			level, _, _ := strings.Cut(text, " ")
+			switch level {
+			case "INFO", "WARN":
+				info = append(info, text)
+				kafkas = append(kafkas, inKafkasLayout(t, text))
+				debug = append(debug, text)
+			case "DEBUG":
+				debug = append(debug, text)
+			}
+			if level == "INFO" || i > half {
+				late = append(late, text)
+			}
+		}
+		for what, lines := range map[string][]string{"at INFO": info, "at DEBUG": debug, "at INFO, in Kafka's layout": kafkas} {
+			path := write(t, "server.log", lines)
+			_, err := kafkalog.Read(path)
+			require.ErrorContains(t, err, "node 0: no line at TRACE", "%s %s", name, what)
+			require.ErrorContains(t, err, "org.apache.kafka.raft must be at TRACE from the process's start: a log at INFO or DEBUG cannot be judged")
+			var at *kafkalog.Error
+			require.ErrorAs(t, err, &at)
+			require.Contains(t, lines[at.Line-1], "Completed transition to")
+		}
+		_, err := kafkalog.Read(write(t, "server.log", late))
+		require.ErrorContains(t, err, "at TRACE from the process's start?", name)
+	}
+	// One node of them is enough, and a log that is no better for it names its first line.
+	var lines []string
+	for _, text := range linesOf(t, "initial-election") {
+		if !strings.HasPrefix(text, "TRACE") || !strings.Contains(text, "[Node 1]") {
+			lines = append(lines, text)
+		}
+	}
+	_, err := kafkalog.Read(write(t, "server.log", lines))
+	require.ErrorContains(t, err, "node 1: no line at TRACE")
+}
+
+// TestGzip: a log that was compressed with gzip is read, whatever it is called, and one
+// that is cut short is refused.
+func TestGzip(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write([]byte(strings.Join(linesOf(t, "initial-election"), "\n")))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	for _, name := range []string{"raft.log.gz", "raft.log"} {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, packed.Bytes(), 0o600))
+		res := validate(t, nil, path)
+		require.Equal(t, traces.Accepted, res.Verdict)
+		require.EqualValues(t, 383, res.Stats.Events)
+		for _, length := range []int{packed.Len() / 2, 5} {
+			require.NoError(t, os.WriteFile(path, packed.Bytes()[:length], 0o600))
+			_, err = kafkalog.Read(path)
+			require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+			require.ErrorContains(t, err, path+":")
+		}
+	}
+}
+
 // TestMissingLines: a request that is handled and never answered, while its node goes on,
 // is a hole in the log.
 func TestMissingLines(t *testing.T) {
@@ -286,8 +363,12 @@ func BenchmarkRead(b *testing.B) {
 // TestOneVoter: it counts itself as soon as it has appended.
 func TestOneVoter(t *testing.T) {
 	var lines []string
-	say := func(logger, format string, args ...any) {
-		lines = append(lines, fmt.Sprintf("[2025-01-01 12:00:00,000] INFO [RaftManager id=1] "+format+" (org.apache.kafka.raft."+logger+")", args...))
+	say := func(logger, text string) {
+		level := "INFO"
+		if strings.HasPrefix(text, "Leader appended") {
+			level = "TRACE"
+		}
+		lines = append(lines, fmt.Sprintf("[2025-01-01 12:00:00,000] %s [RaftManager id=1] %s (org.apache.kafka.raft.%s)", level, text, logger))
 	}
 	say("KafkaRaftClient", "Reading KRaft snapshot and log as part of the initialization")
 	say("KafkaRaftClient", "Starting voters are VoterSet(voters={1=VoterNode(voterKey=ReplicaKey(id=1, directoryId=<undefined>), x)})")
