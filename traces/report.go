@@ -348,7 +348,11 @@ func (v *validator) nodeIDs(set spec.Set) []int32 {
 func (v *validator) nearest(w *world, n int, e *event.Event) []Near {
 	var list []Near
 	for a := spec.ActionID(0); a < spec.NumReplicaActions; a++ {
-		if a == spec.ActionCrash || a == spec.ActionLoseDisk || a == spec.ActionRestart || a.String() == e.Action || a.Handles() != v.receives(e) {
+		switch a {
+		case spec.ActionCrash, spec.ActionLoseDisk, spec.ActionRestart, spec.ActionAbandonSnapshot: // no event here can be one
+			continue
+		}
+		if a.String() == e.Action || a.Handles() != v.receives(e) {
 			continue
 		}
 		c := comparison{verbose: true}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,6 +88,8 @@ was used up before an answer.`,
 	prof.register(cmd)
 	out.register(cmd)
 	f := cmd.Flags()
+	f.Lookup("format").Usage = "text, json, or the past of a rejected run as svg, html or itf"
+	f.Lookup("output").Usage = "write the picture of a rejected run to this file; of an accepted run there is none"
 	f.IntVar(&opt.Hidden, "hidden", 0, "how many hidden steps there may be between two events of a node (default 0)")
 	f.BoolVar(&asJSON, "json", false, "print a line of JSON for each run")
 	f.BoolVar(&stats, "stats", false, "print what it cost: events a second, memory, hidden steps")
@@ -103,7 +106,21 @@ func kafkaLogs(w io.Writer, args []string) ([]traces.Recording, error) {
 		return nil, err
 	}
 	unknownLines(w, log)
-	return []traces.Recording{{Name: args[0], Inputs: log.Inputs(), Run: &log.Run}}, nil
+	return []traces.Recording{{Name: nameOf(args), Inputs: log.Inputs(), Run: &log.Run}}, nil
+}
+
+// nameOf is what a run of several files is called: by their directory, if it is one.
+func nameOf(files []string) string {
+	if len(files) == 1 {
+		return files[0]
+	}
+	dir := filepath.Dir(files[0])
+	for _, file := range files {
+		if filepath.Dir(file) != dir {
+			return fmt.Sprintf("%s and %d more", files[0], len(files)-1)
+		}
+	}
+	return dir
 }
 
 // recordings takes directories one by one, and files together as one run.
@@ -135,7 +152,7 @@ func recordings(args []string) ([]traces.Recording, error) {
 		if err != nil {
 			return nil, err
 		}
-		rec.Name = files[0]
+		rec.Name = nameOf(files)
 		list[at] = rec
 	}
 	return list, nil
@@ -204,7 +221,16 @@ func checkTraces(cmd *cobra.Command, list []traces.Recording, run *traces.Run, o
 			reports = append(reports, rec.Name+": "+res.Verdict.String()+"\n"+res.Rejection.Text())
 		}
 	}
-	if err := errors.Join(show(), out.finish(cmd)); err != nil {
+	if out.draws() && len(out.behaviours) == 0 {
+		why := "accepted"
+		if worst != exitHolds {
+			why = "not rejected"
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "quorate: %s: no picture was written\n", why)
+		if err := show(); err != nil {
+			return err
+		}
+	} else if err := errors.Join(show(), out.finish(cmd)); err != nil {
 		return err
 	}
 	if worst == exitHolds {
