@@ -109,6 +109,17 @@ func chooseModels(names string, quick bool) []*model {
 // available leaves out, with a word, checkers that are not here.
 func available(all []contender, only string) []contender {
 	var run []contender
+	if only != "" {
+		for _, name := range strings.Split(only, ",") {
+			if !slices.ContainsFunc(all, func(c contender) bool { return c.name == name }) {
+				var known []string
+				for _, c := range all {
+					known = append(known, c.name)
+				}
+				fatal("no checker %q: there are %s", name, strings.Join(slices.Compact(known), ", "))
+			}
+		}
+	}
 	for _, c := range all {
 		if only != "" && !slices.Contains(strings.Split(only, ","), c.name) {
 			continue
