@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,5 +35,19 @@ func TestLives(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestLockOfCheckpoints: how far one may be behind in the coordination topic decides nothing.
+func TestLockOfCheckpoints(t *testing.T) {
+	c := audit.Concerns[slices.IndexFunc(audit.Concerns, func(c *concern.Concern) bool { return c.Name == "kafkasql" })]
+	at := slices.IndexFunc(c.Lives, func(l concern.Live) bool { return l.Name == "live-kafkasql-a-lock" })
+	require.GreaterOrEqual(t, at, 0)
+	l := c.Lives[at]
+	l.Set = []concern.Setting{{Name: "unread", Value: "4"}}
+	for _, id := range []string{"", "quiet-restarts", "abort-on-request", "withdraws-on-expiry", "waiters-refresh", "old-lock-holds", "stays-frozen", "probe-kills"} {
+		res, err := audit.RunLive(c, &l, id, checker.Options{})
+		require.NoError(t, err)
+		assert.Equal(t, id == "", res.Status == checker.Holds, id)
 	}
 }

@@ -172,6 +172,9 @@ func (m *machine) crash(s *State, i int) bool {
 	n.end(Down)
 	n.Seen = seen
 	m.forget(n)
+	if m.model.LockOnly {
+		m.bury(s, i)
+	}
 	if m.model.Variant == A {
 		m.shift(s)
 	}

@@ -33,6 +33,9 @@ func (m *machine) start(s *State, i int) bool {
 			n.FirstBy, n.Holder, n.CoordPos = 0, 0, s.NCoord
 		}
 	}
+	if m.model.LockOnly {
+		n.Phase, n.DB = Ready, DB{Journal: 1, Schema: n.Version} // there is nothing to restore
+	}
 	return true
 }
 

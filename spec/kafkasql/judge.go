@@ -4,6 +4,9 @@ import "github.com/quorate/quorate/checker"
 
 // judge gives the properties that a step breaks and reaches.
 func (m *machine) judge(a Action, arg uint32, p int, s, t *State) (bad, reached checker.Props) {
+	if m.model.LockOnly {
+		return 0, 0
+	}
 	j := judgement{m: m, s: s, t: t, arg: arg}
 	if p >= 0 && p < m.model.Instances {
 		j.old, j.now = &s.I[p], &t.I[p]

@@ -53,10 +53,10 @@ func fold(first, holder uint8, c Coord) (uint8, uint8) {
 // sendRequest: an instance wants to make a checkpoint, and knows of nobody who does.
 func (m *machine) sendRequest(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Phase != Ready || n.DB.Off == 0 || n.Holder != 0 || int(s.NAtts) == m.model.Attempts || !m.rules.Wants(s, i) {
+	if n.Phase != Ready || n.Holder != 0 || !m.rules.Wants(s, i) || !m.model.LockOnly && (n.DB.Off == 0 || int(s.NAtts) == m.model.Attempts) {
 		return false
 	}
-	if n.Step != Idle || n.FirstBy != 0 && m.rules.KeepsSilence {
+	if again := n.Step == Requested && n.FirstBy != 0 && n.FirstBy != author(i, n); m.rules.KeepsSilence && n.FirstBy != 0 || n.Step != Idle && !again {
 		return false
 	}
 	n.Step = Requested
@@ -74,24 +74,14 @@ func (m *machine) confirmRequest(s *State, i int) bool {
 }
 
 // sendLock: the quiet period is over. It is longer than it takes to read the topic to its
-// end.
+// end, and whatever is appended meanwhile begins it again.
 func (m *machine) sendLock(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Step != Confirming || n.CoordPos != s.NCoord || n.Loud == 1 {
+	if n.Step != Confirming || n.CoordPos != s.NCoord {
 		return false
 	}
 	n.Step, n.Holder, n.FirstBy = Locked, author(i, n), 0
 	return m.say(s, n, Lock, author(i, n))
-}
-
-// quietElapsed begins a new quiet period after a disturbed one (a mutation has them).
-func (m *machine) quietElapsed(s *State, i int) bool {
-	n := &s.I[i]
-	if n.Step != Confirming || n.Loud == 0 || n.CoordPos != s.NCoord {
-		return false
-	}
-	n.Loud = 0
-	return true
 }
 
 // observeCoord reads one record.
@@ -109,6 +99,9 @@ func (m *machine) observeCoord(s *State, i int) bool {
 		if c.Kind == Request && !holds {
 			n.FirstBy = first
 		}
+		if c.Kind == Done {
+			n.FirstBy, n.Holder = first, holder
+		}
 	case holds && c.Kind == Lock && !m.rules.CommitAfterLoss,
 		holds && c.Kind == Request && m.rules.AbortsOnRequest:
 		n.FirstBy, n.Holder = first, holder
@@ -119,16 +112,10 @@ func (m *machine) observeCoord(s *State, i int) bool {
 	case holds:
 	case c.Kind == Request:
 		n.FirstBy = first
-		if n.Step == Confirming && m.rules.QuietRestarts {
-			n.Loud = 1
-		}
-		if n.Step == Requested && !m.rules.KeepsSilence && first != own {
-			n.Step = Idle // and asks again
-		}
 	default:
 		n.FirstBy, n.Holder = first, holder
 		if n.Step == Requested || n.Step == Confirming {
-			n.Step, n.Loud = Idle, 0
+			n.Step = Idle
 		}
 	}
 	m.shift(s)
@@ -180,22 +167,34 @@ func (m *machine) leaseExpires(s *State, i int) bool {
 	if m.rules.JudgesAtEnd && n.CoordPos != s.NCoord {
 		return false
 	}
-	if other := &s.I[instanceOf(by)-1]; m.model.BoundedClocks && m.holds(other, instanceOf(by), by) && other.Paused == 0 && !m.rules.TrustsSilence {
-		return false // it would have refreshed
+	if m.model.BoundedClocks && m.refreshes(s, by, n.Holder != 0) && !m.rules.TrustsSilence {
+		return false
 	}
-	if n.Holder != 0 && !m.rules.OldLocksExpire {
+	if n.Holder != 0 && !m.rules.LocksExpire {
 		return false
 	}
 	n.FirstBy, n.Holder = 0, 0
-	if n.Step == Requested || n.Step == Confirming {
-		n.Step, n.Loud = Idle, 0
+	if n.Step == Requested { // behind the one that has expired
+		if m.rules.KeepsAsking {
+			n.FirstBy = author(i, n)
+		} else {
+			n.Step = Idle
+		}
 	}
 	return true
 }
 
-// holds says whether an author is alive and busy with what it asked for.
-func (m *machine) holds(n *Instance, i, by uint8) bool {
-	return n.up() && author(int(i-1), n) == by && n.Step != Idle
+// refreshes says whether an author is heard of: it holds the lock, or is about to take it.
+// Who waits for another one's request says nothing.
+func (m *machine) refreshes(s *State, by uint8, lock bool) bool {
+	n := &s.I[instanceOf(by)-1]
+	switch {
+	case !n.up() || n.Paused == 1 || author(int(instanceOf(by))-1, n) != by:
+		return false
+	case lock || n.Step != Requested:
+		return n.Step >= Locked || n.Step == Confirming && !lock
+	}
+	return m.rules.WaitersRefresh || n.FirstBy == 0 || n.FirstBy == by
 }
 
 // noteOffsets takes the instance out of traffic, and notes what it has applied and where
@@ -260,7 +259,17 @@ func (m *machine) sendCommit(s *State, i int) bool {
 	}
 	s.Commits[s.NCommits] = c
 	s.NCommits++
-	n.Att, n.Step, n.Frozen, n.Holder, n.FirstBy = 0, Idle, 0, 0, 0
+	n.Att, n.Step, n.Frozen = 0, Idle, 0
+	return m.release(s, i)
+}
+
+// release appends that the lock is free. Its holder takes it so when it has read that: what
+// others asked for before is older than that.
+func (m *machine) release(s *State, i int) bool {
+	n := &s.I[i]
+	if n.CoordPos == s.NCoord {
+		n.Holder, n.FirstBy = 0, 0
+	}
 	return m.say(s, n, Done, author(i, n))
 }
 

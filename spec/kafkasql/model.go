@@ -34,6 +34,9 @@ type Model struct {
 	// Lives is how often an instance starts, where that has to be told apart (A); 0: it need
 	// not.
 	Lives uint8
+	// LockOnly: A's lock without images and journal. Nothing is counted, and whoever is up has
+	// at most Unread records before it: others append only then.
+	LockOnly bool
 	// Endless: clients write for ever, as fast as others read.
 	Endless bool
 	// Versions of the program, if not all 1.
@@ -70,7 +73,7 @@ func (m *Model) constants() string {
 	for _, b := range []struct {
 		ok   bool
 		name string
-	}{{m.Fine, "fine steps"}, {m.Readers, "others only read"}, {m.Recreates, "topic re-created"}, {m.KeepDisk, "local disks"}, {m.Clients, "clients wait"}, {m.LosesUploads, "uploads not kept"}, {m.BoundedClocks, "bounded clocks"}, {m.Scheduled, "scheduled"}} {
+	}{{m.Fine, "fine steps"}, {m.Readers, "others only read"}, {m.Recreates, "topic re-created"}, {m.KeepDisk, "local disks"}, {m.Clients, "clients wait"}, {m.LosesUploads, "uploads not kept"}, {m.BoundedClocks, "bounded clocks"}, {m.Scheduled, "scheduled"}, {m.LockOnly, "the lock alone"}} {
 		if b.ok {
 			s += ", " + b.name
 		}

@@ -166,6 +166,10 @@ var Models = []Model{
 		Variant: A, Instances: 1, Up: 1, Script: []Kind{Create}, Written: 1, Attempts: 1, Keep: 1, Unread: 3, JudgesService: true, Unsafe: "SomebodyServes",
 	},
 	{
+		Name: "kafkasql-a-lock", Why: "A's lock alone, with kills and pauses without number: for what comes about in the end",
+		Variant: A, Instances: 2, Up: 2, Keep: 1, Unread: 3, BoundedClocks: true, LockOnly: true,
+	},
+	{
 		Name: "kafkasql-t-live", Why: "T: a writer ends, and an image is damaged: for what comes about in the end",
 		Variant: T, Instances: 2, Up: 2, Script: []Kind{Create}, Written: 1, Attempts: 3, Keep: 1,
 		Crashes: 1, Damages: 1, Decides: ifNone,

@@ -147,7 +147,7 @@ func (m *machine) Check(s *State) (bad checker.Props) {
 			bad |= m.checkReady(s, n)
 		}
 	}
-	if m.model.BoundedClocks && dumpers > 1 {
+	if m.model.BoundedClocks && !m.model.LockOnly && dumpers > 1 { // pauses are free there
 		bad |= OneDumper
 	}
 	if s.LogStart > 0 && s.Hurt <= 1 && !s.recoverable() {

@@ -40,18 +40,21 @@ type Rules struct {
 	AbortsOnRequest bool
 	// KeepsSilence: a request that was not first is not repeated before the lock is decided.
 	KeepsSilence bool
-	// QuietRestarts: any request begins the quiet period again (A).
-	QuietRestarts bool
+	// KeepsAsking: when the request that was first expires, one that is in the log goes on as
+	// the first, and is not withdrawn (A).
+	KeepsAsking bool
+	// WaitersRefresh: who waits behind another request keeps its own from expiring (A).
+	WaitersRefresh bool
 	// Unfreezes: an attempt that is aborted gives the instance back to its clients.
 	Unfreezes bool
 	// FreezeHolds: a frozen instance applies nothing.
 	FreezeHolds bool
 	// JudgesAtEnd: a lease is judged by who has read the coordination topic to its end.
 	JudgesAtEnd bool
-	// OldLocksExpire: a lock that was read at a start may expire like any other. ForgetsOld:
-	// it does not count at all. TrustsSilence: who has not read a refresh takes it that there
+	// LocksExpire: a lock expires if nothing is heard of its holder. ForgetsOld: one that was
+	// read at a start does not count at all. TrustsSilence: who has not read a refresh takes it that there
 	// is none.
-	OldLocksExpire, ForgetsOld, TrustsSilence bool
+	LocksExpire, ForgetsOld, TrustsSilence bool
 
 	// Visible is what an instance knows of the commits before the end that it fixed.
 	Visible func(s *State, n *Instance, c int) bool
@@ -110,6 +113,8 @@ type Rules struct {
 
 	// PublishesNull: a capture that takes too long is published like one that has ended.
 	PublishesNull bool
+	// ProbeKills: whoever is out of traffic is taken for dead (A).
+	ProbeKills bool
 }
 
 // CleanRules are those of a variant in which every open decision is taken so that it holds.
@@ -121,7 +126,7 @@ func CleanRules(v Variant, keep int) *Rules {
 		Key:       func(_ *State, att uint8) uint8 { return att },
 		Wants:     func(*State, int) bool { return true },
 		Tags:      true,
-		Unfreezes: true, FreezeHolds: true, JudgesAtEnd: true, KeepsSilence: true, OldLocksExpire: true,
+		Unfreezes: true, FreezeHolds: true, JudgesAtEnd: true, KeepsSilence: true, KeepsAsking: true, LocksExpire: true,
 		VerifiesUpload: v == T,
 		Visible:        func(*State, *Instance, int) bool { return true },
 		FallsBack:      true,

@@ -129,8 +129,6 @@ type Instance struct {
 	// What it knows of A's coordination topic: it has read up to CoordPos, the first
 	// request is that of FirstBy, the lock that of Holder.
 	CoordPos, FirstBy, Holder uint8
-	// Loud: the quiet period was disturbed (a mutation).
-	Loud uint8
 }
 
 // Attempt is an image as it was captured, and what is noted of it.

@@ -8,7 +8,7 @@ import (
 )
 
 // pad makes the size of a State a multiple of 8.
-const pad = 2
+const pad = 5
 
 // Action numbers the actions.
 type Action uint8
@@ -38,7 +38,6 @@ const (
 	SendRequest
 	ConfirmRequest
 	SendLock
-	QuietElapsed
 	ObserveCoord
 	LeaseExpires
 	NoteOffsets
@@ -58,18 +57,19 @@ const (
 	ClockJump
 	ChangeVersion
 	CleanUp
+	ProbeKill
 )
 
 var actionNames = []string{
 	"Append", "RetryAppend", "RegisterWaiter", "Start", "Choose", "FetchImage", "RejectImage", "Install", "ReplayAll", "GiveUp", "Apply",
 	"BecomeReady", "OutOfRange", "NoticeRewind", "BeginCapture", "FinishCapture", "UploadChunk", "VerifyUpload", "AbandonAttempt", "AppendCommit",
-	"SendRequest", "ConfirmRequest", "SendLock", "QuietElapsed", "ObserveCoord", "LeaseExpires", "NoteOffsets", "WriteDataChunk", "SendCommit",
+	"SendRequest", "ConfirmRequest", "SendLock", "ObserveCoord", "LeaseExpires", "NoteOffsets", "WriteDataChunk", "SendCommit",
 	"TrimJournal", "TrimData", "CollectGarbage", "Crash", "Pause", "Resume", "LoseDisk", "DamageObject", "RewindJournal", "RecreateJournal",
-	"RetentionByTime", "ClockJump", "ChangeVersion", "CleanUp",
+	"RetentionByTime", "ClockJump", "ChangeVersion", "CleanUp", "ProbeKill",
 }
 
 // mutants are taken by mutations only.
-var mutants = []string{"RegisterWaiter", "QuietElapsed", "TrimData", "RetentionByTime", "CleanUp"}
+var mutants = []string{"RegisterWaiter", "TrimData", "RetentionByTime", "CleanUp", "ProbeKill"}
 
 // String is the name of the action.
 func (a Action) String() string { return actionNames[a] }
@@ -294,13 +294,12 @@ func (m *machine) locks(g *give, i int) {
 	if n.Phase == Ready && n.Step == Idle && int(g.s.NAtts) == m.model.Attempts && n.DB.Off > 0 && m.rules.Wants(g.s, i) {
 		g.bounded(boundAttempts)
 	}
-	if int(g.s.NCoord) == m.model.Unread {
+	if int(g.s.NCoord) == m.model.Unread && !m.model.LockOnly {
 		g.bounded(boundTopics)
 	}
 	g.by(i, SendRequest, 0, m.sendRequest(&g.t, i))
 	g.by(i, ConfirmRequest, 0, m.confirmRequest(&g.t, i))
 	g.by(i, SendLock, 0, m.sendLock(&g.t, i))
-	g.by(i, QuietElapsed, 0, m.quietElapsed(&g.t, i))
 	if n.CoordPos < g.s.NCoord {
 		c := g.s.Coord[n.CoordPos]
 		arg := uint32(c.Kind) | uint32(instanceOf(c.By))<<4
@@ -313,6 +312,10 @@ func (m *machine) locks(g *give, i int) {
 		g.t = *g.s
 	}
 	g.by(i, LeaseExpires, uint32(instanceOf(max(n.Holder, n.FirstBy))), m.leaseExpires(&g.t, i))
+	if m.model.LockOnly {
+		m.lockOnly(g, i)
+		return
+	}
 	g.by(i, NoteOffsets, uint32(g.s.NAtts+1)|uint32(n.Pos)<<4, m.noteOffsets(&g.t, i))
 	if n.Att == 0 {
 		return
@@ -331,6 +334,11 @@ func (m *machine) locks(g *give, i int) {
 
 func (m *machine) suffers(g *give, i int) {
 	n := &g.s.I[i]
+	if m.model.LockOnly {
+		g.by(i, Crash, 0, m.crash(&g.t, i))
+		g.by(i, Pause, 0, m.pause(&g.t, i))
+		return
+	}
 	g.budget(i, Crash, 0, &g.t.Crashes, m.model.Crashes, boundCrashes, m.crash(&g.t, i))
 	g.budget(i, Pause, 0, &g.t.Pauses, m.model.Pauses, boundPauses, m.pause(&g.t, i))
 	if m.model.KeepDisk {
@@ -379,6 +387,14 @@ func (m *machine) formatStep(_ int, i checker.Instance) string {
 		return ""
 	}
 	img := fmt.Sprintf("image %d at offset %d", arg&0xf, arg>>4&0xf)
+	if m.model.LockOnly {
+		switch a {
+		case NoteOffsets, WriteDataChunk:
+			return a.String()
+		case SendCommit:
+			return fmt.Sprintf("SendCommit(%s)", []string{"the lock is lost", "holding the lock"}[arg])
+		}
+	}
 	switch a {
 	case Append:
 		return fmt.Sprintf("Append(op%d %s at offset %d%s)", arg>>8&0xf, kindNames[arg>>4&0xf], arg&0xf, lost(", acknowledgement lost"))
