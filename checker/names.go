@@ -19,6 +19,18 @@ func Unknown(kind, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q%s Known: %s", kind, name, hint, strings.Join(known, ", "))
 }
 
+// Nearest is the known name that is most like a name, whatever the case of its letters;
+// empty if none is near.
+func Nearest(name string, known []string) string {
+	best, least := "", max(2, len(name)/3)+1
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
 // nearestOf asks whether the nearest of the known names was meant, if it is near.
 func nearestOf(name string, known []string) string {
 	nearest := slices.MinFunc(known, func(a, b string) int {

@@ -105,7 +105,7 @@ func askWhy[S any](spec Spec[S], action string) (*WhyResult, attempter[S], Actio
 	}
 	e, ok := spec.(attempter[S])
 	if !ok || !e.canExplain() {
-		return nil, nil, 0, fmt.Errorf("%s does not say why steps are refused", info.Name)
+		return nil, nil, 0, fmt.Errorf("%s does not say why steps are refused: its actions have no named guards", info.Name)
 	}
 	return &WhyResult{Spec: info.Name, Action: action, Status: Absent, Unoffered: e.unoffered(ActionID(a))}, e, ActionID(a), nil
 }

@@ -33,17 +33,22 @@ type bug struct {
 func newBugs() *cobra.Command {
 	var f runFlags
 	var modules []string
+	var list bool
 	cmd := &cobra.Command{
-		Use:   "bugs [show ID]",
+		Use:   "bugs [-list] [show ID]",
 		Short: "Put every known bug back and show what catches it",
 		Long: `Put each known bug back into the protocol, one overridden rule at a time, and
 explore the smallest model that catches it: by which property, in how many steps
 of the shortest counterexample, and where the counterexample leaves the clean
-protocol. Exits with 1 if a bug goes unnoticed.`,
+protocol. Exits with 1 if a bug goes unnoticed. With -list they are only listed.`,
 		Example: `  quorate bugs
+  quorate bugs -list
   quorate bugs show KAFKA-12619`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if list {
+				return nameBugs(cmd, &f, modules)
+			}
 			return f.profiled(func() error { return listBugs(cmd, &f, modules) })
 		},
 	}
@@ -53,6 +58,7 @@ protocol. Exits with 1 if a bug goes unnoticed.`,
 	flags.BoolVar(&f.json, "json", false, "write JSON, one line for each bug")
 	flags.StringSliceVar(&modules, "module", nil, "only bugs of this module; known: "+strings.Join(bugModules(), ", "))
 	complete(cmd, "module", fixed(bugModules()...))
+	flags.BoolVar(&list, "list", false, "list the bugs, with modules and titles, and explore nothing")
 	cmd.AddCommand(newBugsShow())
 	return cmd
 }
@@ -189,6 +195,7 @@ func try(mu *spec.Mutation, opt checker.Options) (bug, *checker.Result, error) {
 }
 
 func showBug(cmd *cobra.Command, f *runFlags, id string) error {
+	id = bugCalled(id)
 	if onlyInTheEnd(id) {
 		mu, err := liveMutationNamed(id)
 		if err != nil {
@@ -209,8 +216,7 @@ func showBug(cmd *cobra.Command, f *runFlags, id string) error {
 	}
 	mu, ok := spec.MutationNamed(id)
 	if !ok {
-		_, err := kraftVariant(Variant{Mutation: id})
-		return err
+		return unknownBug(id)
 	}
 	out := cmd.OutOrStdout()
 	if f.output.quiet() {

@@ -40,12 +40,33 @@ and what it may be.`,
 				}
 				fmt.Fprintf(tw, "%s\t%s\t%s%s\n", e.Name, e.Module, e.Doc, catches)
 			}
+			fmt.Fprintln(tw, "\nLive models, which quorate live judges:")
+			for _, s := range liveSubjects() {
+				fmt.Fprintf(tw, "%s\t%s\t%s\n", s.name, s.module, s.why)
+			}
 			return tw.Flush()
 		},
 	}
 }
 
+// showLive says what a live model is for; its constants are those of its source.
+func showLive(tw *tabwriter.Writer, s *liveSubject) error {
+	fmt.Fprintf(tw, "%s: %s\n", s.name, s.why)
+	fmt.Fprintf(tw, "  module\t%s\n", s.module)
+	fmt.Fprintf(tw, "  states\t%s, of which %s in the suffix, %s fair (pinned in %s)\n", count(s.pin.Distinct), count(s.pin.Suffix), count(s.pin.Fair), s.pinned)
+	for _, mu := range liveMutations() {
+		if slices.Contains(mu.models, s.name) {
+			fmt.Fprintf(tw, "  catches\t%s\n", mu.id)
+		}
+	}
+	fmt.Fprintf(tw, "  judge it\tquorate live -model %s\n", s.name)
+	return tw.Flush()
+}
+
 func listConstants(tw *tabwriter.Writer, name string) error {
+	if s, err := liveSubjectNamed(name); err == nil {
+		return showLive(tw, &s)
+	}
 	e, err := lookUp(name)
 	if err != nil {
 		return err

@@ -26,6 +26,9 @@ what refuses the action there, for each replica and message. With -step K it is 
 of the counterexample that quorate check finds, so a mutation or a dropped guard goes
 with it.
 
+Only models of the module ` + moduleElection + ` have named guards, and can say why; those of
+other modules cannot. quorate models has the module of each.
+
 Exits with 0 if the action is enabled in a state that was asked about, 1 if it is not.`,
 		Example: `  quorate why -model commit Resign
   quorate why -model vote-restart BecomeLeader
