@@ -84,8 +84,9 @@ func neighbours(ops []Op, v *Violation) []Op {
 	return out
 }
 
-// draw writes porcupine's page, with the notes of the time that it shows. Its visualization has panicked on histories that
-// are not linearizable (porcupine issue 42); a picture must not end a check.
+// draw writes porcupine's page, with the notes of the time that it shows. Its
+// visualization has panicked on histories that are not linearizable (porcupine issue
+// 42); a picture must not end a check.
 func draw(path string, model porcupine.Model, ops []porcupine.Operation, v *Violation, notes []Note) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

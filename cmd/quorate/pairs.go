@@ -172,28 +172,12 @@ func (s *suite) concernGuards() error {
 		if err != nil {
 			return err
 		}
-		caught, explained := 0, 0
-		var open []string
+		var t takenAway
 		for _, d := range all {
-			switch {
-			case d.Property != "":
-				caught++
-			case d.Reason != "":
-				explained++
-			default:
-				open = append(open, d.Guard)
-			}
+			t.add(d.Guard, d.Property, d.Reason)
 		}
-		fmt.Fprintf(s.out, "\nGuards of %s taken away one by one, in %s: %d of %d make a difference; caught by a property %d, redundant there for a stated reason %d, unexplained %d\n",
-			c.Name, strings.Join(models, ", "), len(all), len(c.Guards), caught, explained, len(open))
-		if caught != guardsCaught[c.Name] {
-			s.fail++
-			fmt.Fprintf(s.out, "  * pinned: %d caught\n", guardsCaught[c.Name])
-		}
-		if len(open) > 0 {
-			s.fail++
-			fmt.Fprintf(s.out, "  unexplained: %s\n", strings.Join(open, ", "))
-		}
+		s.judgeTakenAway(&t, guardsCaught[c.Name], fmt.Sprintf("Guards of %s taken away one by one, in %s: %d of %d make a difference; ",
+			c.Name, strings.Join(models, ", "), len(all), len(c.Guards)), "")
 	}
 	return nil
 }

@@ -310,29 +310,43 @@ func (s *suite) deletions() error {
 	if err := s.concernGuards(); err != nil {
 		return err
 	}
-	caught, explained := 0, 0
-	var open []string
+	var t takenAway
 	for _, d := range all {
-		switch {
-		case d.Property != "":
-			caught++
-		case d.Reason != "":
-			explained++
-		default:
-			open = append(open, d.Name())
-		}
+		t.add(d.Name(), d.Property, d.Reason)
 	}
-	fmt.Fprintf(s.out, "\nGuards and effects taken away one by one, in %s: %d; caught by a property %d, redundant there for a stated reason %d, unexplained %d (score %d%%)\n",
-		strings.Join(names, ", "), len(all), caught, explained, len(open), 100*caught/max(1, len(all)))
-	if caught != pinned {
+	s.judgeTakenAway(&t, pinned, fmt.Sprintf("Guards and effects taken away one by one, in %s: %d; ", strings.Join(names, ", "), len(all)),
+		fmt.Sprintf(" (score %d%%)", 100*t.caught/max(1, len(all))))
+	return nil
+}
+
+// takenAway counts what became of guards and effects that were taken away.
+type takenAway struct {
+	caught, explained int
+	open              []string // noticed by nothing, and no reason is given
+}
+
+func (t *takenAway) add(name, property, reason string) {
+	switch {
+	case property != "":
+		t.caught++
+	case reason != "":
+		t.explained++
+	default:
+		t.open = append(t.open, name)
+	}
+}
+
+// judgeTakenAway prints the counts between two texts, and holds them to what is pinned.
+func (s *suite) judgeTakenAway(t *takenAway, pinned int, before, after string) {
+	fmt.Fprintf(s.out, "\n%scaught by a property %d, redundant there for a stated reason %d, unexplained %d%s\n", before, t.caught, t.explained, len(t.open), after)
+	if t.caught != pinned {
 		s.fail++
 		fmt.Fprintf(s.out, "  * pinned: %d caught\n", pinned)
 	}
-	if len(open) > 0 {
+	if len(t.open) > 0 {
 		s.fail++
-		fmt.Fprintf(s.out, "  unexplained: %s\n", strings.Join(open, ", "))
+		fmt.Fprintf(s.out, "  unexplained: %s\n", strings.Join(t.open, ", "))
 	}
-	return nil
 }
 
 // count prints a number with its thousands set apart.

@@ -97,6 +97,23 @@ func crashCase(name string, have []core.SnapshotID, before, after func(t testing
 	}
 }
 
+// retention moves the log start to the end of the last snapshot; held are those that a
+// start finds before.
+func retention(name string, files []core.SnapshotID, held ...core.SnapshotID) crashtest.Case[disks] {
+	last := files[len(files)-1]
+	return crashCase(name, files,
+		func(t testing.TB) core.DiskState { return led(t, held...) },
+		func(t testing.TB) core.DiskState {
+			s := led(t, last)
+			s.LogStart, s.Epochs = last.End, nil
+			return s
+		},
+		func(t testing.TB, d *Driver) error {
+			return d.Apply(nil, Link{}, []core.Op{{Kind: core.OpAdvanceLogStart, SnapshotID: last},
+				happened("AdvanceLogStart", int64(last.End), state(3, 3))}, &hooks{})
+		})
+}
+
 func crashCases() []crashtest.Case[disks] {
 	first, last := core.SnapshotID{End: 1, Epoch: 4}, core.SnapshotID{End: 3, Epoch: 4}
 	return []crashtest.Case[disks]{
@@ -117,28 +134,8 @@ func crashCases() []crashtest.Case[disks] {
 				}
 				return d.Apply(nil, Link{}, ops, &hooks{})
 			}),
-		crashCase("retention", []core.SnapshotID{first, last},
-			func(t testing.TB) core.DiskState { return led(t, first, last) },
-			func(t testing.TB) core.DiskState {
-				s := led(t, last)
-				s.LogStart, s.Epochs = 3, nil
-				return s
-			},
-			func(t testing.TB, d *Driver) error {
-				return d.Apply(nil, Link{}, []core.Op{{Kind: core.OpAdvanceLogStart, SnapshotID: last},
-					happened("AdvanceLogStart", 3, state(3, 3))}, &hooks{})
-			}),
-		crashCase("retention, and with it the zero checkpoint", []core.SnapshotID{{}, last},
-			func(t testing.TB) core.DiskState { return led(t, last) },
-			func(t testing.TB) core.DiskState {
-				s := led(t, last)
-				s.LogStart, s.Epochs = 3, nil
-				return s
-			},
-			func(t testing.TB, d *Driver) error {
-				return d.Apply(nil, Link{}, []core.Op{{Kind: core.OpAdvanceLogStart, SnapshotID: last},
-					happened("AdvanceLogStart", 3, state(3, 3))}, &hooks{})
-			}),
+		retention("retention", []core.SnapshotID{first, last}, first, last),
+		retention("retention, and with it the zero checkpoint", []core.SnapshotID{{}, last}, last),
 		crashCase("a vote", nil,
 			func(t testing.TB) core.DiskState { return led(t) },
 			func(t testing.TB) core.DiskState {

@@ -305,7 +305,7 @@ func compress(ctx context.Context, from, to string) (size int64, sum string, err
 	if err != nil {
 		return 0, "", err
 	}
-	if _, err = io.Copy(z, contextReader{ctx, in}); err == nil {
+	if _, err = io.Copy(z, objects.Until(ctx, in)); err == nil {
 		err = z.Close()
 	}
 	return counted.n, hex.EncodeToString(h.Sum(nil)), err
@@ -320,16 +320,4 @@ func (c *counter) Write(b []byte) (int, error) {
 	n, err := c.w.Write(b)
 	c.n += int64(n)
 	return n, err
-}
-
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c contextReader) Read(b []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(b)
 }

@@ -299,7 +299,7 @@ func (m *Manager) download(ctx context.Context, c Commit) (path string, cached b
 	}
 	h := sha256.New()
 	stop := m.progress("download", tmp, c.Size)
-	size, err := io.Copy(io.MultiWriter(out, h), contextReader{ctx, in})
+	size, err := io.Copy(io.MultiWriter(out, h), objects.Until(ctx, in))
 	stop()
 	if err == nil {
 		err = out.Sync()
@@ -346,7 +346,7 @@ func expand(ctx context.Context, from, to string) (err error) {
 		return err
 	}
 	defer in.Close()
-	z, err := zstd.NewReader(contextReader{ctx, in}, zstd.WithDecoderConcurrency(1))
+	z, err := zstd.NewReader(objects.Until(ctx, in), zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (d *Dir) Put(ctx context.Context, key string, r io.Reader) error {
 		return err
 	}
 	defer os.Remove(tmp)
-	err = copyFlushed(f, contextReader{ctx, r})
+	err = copyFlushed(f, Until(ctx, r))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
@@ -110,19 +110,6 @@ func syncDir(dir string) error {
 	}
 	defer f.Close()
 	return f.Sync()
-}
-
-// contextReader fails when its context ends.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c contextReader) Read(b []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(b)
 }
 
 // Get implements [Store].
