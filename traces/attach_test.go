@@ -41,6 +41,9 @@ func TestAttached(t *testing.T) {
 			judged++
 		}
 	}
+	require.Positive(t, attached, "recordings that begin late")
+	require.NotEmpty(t, assumed, "messages under way at that time")
+	require.Positive(t, judged, "runs judged as a whole")
 	t.Logf("%d runs, %d events, %d recordings begun late, assumed %v, %d judged as a whole", seeds, events, attached, assumed, judged)
 }
 
