@@ -49,9 +49,11 @@ type predicate struct {
 // question that is not about time.
 func inquire[S any](spec Spec[S], env Environment[S], text string) (*inquiry[S], *predicate, error) {
 	q := &inquiry[S]{text: text, spec: spec, env: env, automaton: newAutomaton()}
+	var first map[string]any
 	spec.Init(newCollector(func(c successor[S]) {
-		if q.names == nil {
-			q.names = typesOf(env.Env(c.state))
+		if first == nil {
+			first = env.Env(c.state)
+			q.names = typesOf(first)
 		}
 	}))
 	state := q.names
@@ -79,7 +81,7 @@ func inquire[S any](spec Spec[S], env Environment[S], text string) (*inquiry[S],
 	if p.op == "" {
 		only, err := q.compile(p)
 		if err != nil {
-			return nil, nil, fmt.Errorf("predicate: %w", err)
+			return nil, nil, tellNames(fmt.Errorf("predicate: %w", err), first)
 		}
 		if !only.step {
 			return q, only, nil
@@ -87,7 +89,7 @@ func inquire[S any](spec Spec[S], env Environment[S], text string) (*inquiry[S],
 		p = &phrase{op: "eventually", parts: []*phrase{p}, at: p.at, text: p.text}
 	}
 	if err := q.build(p); err != nil {
-		return nil, nil, err
+		return nil, nil, tellNames(err, first)
 	}
 	return q, nil, nil
 }

@@ -43,6 +43,7 @@ func TestExitCodes(t *testing.T) {
 		{"find -model elect3_2 leaders==1", exitHolds, "BecomeLeader"},
 		{"find -model elect3_2 leaders==3", exitViolated, "absent"},
 		{"find -model elect3_2 leader==3", exitUsage, "unknown name leader"},
+		{"find -model kafkasql-t ready", exitUsage, "There are: commits (image, offset, usable), instances (id, phase, offset,"},
 		{"find -model elect3_3 -max-depth 2 leaders==1", exitLimit, "limit"},
 		{"find leaders==1", exitUsage, "which model?"},
 		{"find -model elect3_2", exitUsage, "which question?"},
