@@ -191,10 +191,20 @@ func judge(e *entry, asked Variant, r *checker.Result) (code verdict, note strin
 			return e.pinned(r, code, "")
 		}
 	}
-	if mu, ok := spec.MutationNamed(v.Mutation); ok && v == (Variant{Mutation: mu.ID}) && mu.Model == e.Name && r.Status == checker.Holds && slices.Contains(r.Never(), mu.Property) {
-		return exitViolated, fmt.Sprintf("caught: %s is never reached", mu.Property)
+	if note := neverReached(e, v, r); note != "" {
+		return exitViolated, note
 	}
 	return code, ""
+}
+
+// neverReached says that a mutation is caught by what it keeps from coming about, in the
+// model that is listed for it; empty if it is not.
+func neverReached(e *entry, v Variant, r *checker.Result) string {
+	mu, ok := spec.MutationNamed(v.Mutation)
+	if !ok || v != (Variant{Mutation: mu.ID}) || mu.Model != e.Name || r.Status != checker.Holds || !slices.Contains(r.Never(), mu.Property) {
+		return ""
+	}
+	return fmt.Sprintf("caught: %s is never reached", mu.Property)
 }
 
 // judge says whether a run that came to its end did so as it must; ok is false if

@@ -180,6 +180,9 @@ func writeResult(w io.Writer, e *entry, v Variant, r *checker.Result, asJSON boo
 	}
 	if mu, ok := spec.MutationNamed(v.Mutation); ok {
 		fmt.Fprintf(w, "%s: %s\n%s\n\n", mu.ID, mu.Title, wrapped(mu.Story))
+		if note := neverReached(e, v, r); note != "" { // else the verdict below reads as if nothing were wrong
+			fmt.Fprintf(w, "%s, and nothing else is wrong:\n", note)
+		}
 	}
 	_, mu, ofConcern := concernMutation(v.Mutation)
 	if ofConcern {
