@@ -376,7 +376,7 @@ func (m *mutator) unseen(v *validator, n int, e *event.Event, rest []event.Event
 	}
 	next := &rest[0]
 	overwritten := e.Durable == nil || e.Durable.LogEnd < 0 && next.Durable != nil && next.Durable.Election
-	return e.Log == nil && overwritten && next.State != e.State
+	return e.Log == nil && overwritten && !reflect.DeepEqual(next.State, e.State)
 }
 
 // repeatable says whether the specification takes the request once more to no

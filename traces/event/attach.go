@@ -18,6 +18,9 @@ func appendAttach(dst []byte, a *Attach) []byte {
 		}
 		dst = append(dst, ']')
 	}
+	if len(a.Voters) > 0 {
+		dst = appendNodes(append(dst, `,"voters":`...), a.Voters)
+	}
 	if a.FetchingSize != 0 {
 		dst = ndjson.AppendInt(dst, `,"fetchingSize":`, a.FetchingSize)
 	}
@@ -75,7 +78,7 @@ func appendIDs(dst []byte, ids []int32) []byte {
 }
 
 func (d *decoder) attach(a *Attach) {
-	const corr, log, snapshots, size, granted, fetched, leading = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6
+	const corr, log, snapshots, size, granted, fetched, leading, voters = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7
 	var seen uint32
 	d.Object()
 	for key := d.Key(true); key != nil; key = d.Key(false) {
@@ -95,6 +98,9 @@ func (d *decoder) attach(a *Attach) {
 					break
 				}
 			}
+		case "voters":
+			d.Once(&seen, voters)
+			a.Voters = d.nodes()
 		case "fetchingSize":
 			d.Once(&seen, size)
 			a.FetchingSize = d.offset()

@@ -152,8 +152,21 @@ func (d *decoder) node(n *Node) {
 	d.Need(seen, id, "id")
 }
 
+// nodes reads a list of replica keys.
+func (d *decoder) nodes() (nodes []Node) {
+	d.Array()
+	for i := 0; d.Element(i == 0); i++ {
+		nodes = append(nodes, Node{})
+		if d.node(&nodes[i]); d.Failed() {
+			d.InElement(i)
+			return nil
+		}
+	}
+	return nodes
+}
+
 func (d *decoder) args(a *Args) {
-	const count, park, read, snapshot = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+	const count, park, read, snapshot, voter = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4
 	var seen uint32
 	d.Object()
 	for key := d.Key(true); key != nil; key = d.Key(false) {
@@ -170,6 +183,10 @@ func (d *decoder) args(a *Args) {
 		case "snapshot":
 			d.Once(&seen, snapshot)
 			a.Snapshot = d.snapshot()
+		case "voter":
+			d.Once(&seen, voter)
+			a.Voter = new(Node)
+			d.node(a.Voter)
 		default:
 			d.Unknown()
 		}
@@ -232,6 +249,9 @@ func (d *decoder) state(s *State) {
 		case "fetching":
 			d.Once(&seen, uint32(HasFetching))
 			s.Fetching = d.fetching()
+		case "voters":
+			d.Once(&seen, uint32(HasVoters))
+			s.Voters = d.nodes()
 		default:
 			d.Unknown()
 		}

@@ -162,7 +162,8 @@ func (d *decoder) epochEnd(e *EpochEnd) {
 	d.Need(seen, endOffset, "endOffset")
 }
 
-// runs reads [[epoch, kind, count], …].
+// runs reads [[epoch, kind, count], …], where a KRaftVoters record has the voters as its
+// fourth element.
 func (d *decoder) runs() []Run {
 	var runs []Run
 	d.Array()
@@ -175,7 +176,15 @@ func (d *decoder) runs() []Run {
 		r.Kind = d.name()
 		d.item(false, runShape)
 		r.Count = d.Int(1, math.MaxInt64)
-		if d.Element(false) {
+		if r.Kind == KRaftVoters {
+			d.item(false, votersShape)
+			if !d.Failed() {
+				r.Voters = d.nodes()
+			}
+			if d.Element(false) {
+				d.Fail("want %s, found a fifth element", votersShape)
+			}
+		} else if d.Element(false) {
 			d.Fail("want %s, found a fourth element", runShape)
 		}
 		if d.Failed() {
@@ -190,6 +199,7 @@ func (d *decoder) runs() []Run {
 // What arrays of a fixed length hold, for errors.
 const (
 	runShape      = "[epoch, kind, count]"
+	votersShape   = "[epoch, kind, count, voters]"
 	snapshotShape = "[end, epoch]"
 	fetchingShape = "[end, epoch, position]"
 )

@@ -1,23 +1,14 @@
 package event
 
-import (
-	"strconv"
-
-	"github.com/quorate/quorate/traces/event/ndjson"
-)
+import "github.com/quorate/quorate/traces/event/ndjson"
 
 // AppendJSON appends an event to dst as one JSON object, without a newline, and
 // allocates nothing if dst has room. Fields that are absent in the schema when
 // they are zero are left out; of State only the fields in Has are written. It
 // writes what it is given: numbers out of range are found by [Decode].
 func AppendJSON(dst []byte, e *Event) []byte {
-	dst = append(dst, `{"v":1,"node":{"id":`...)
-	dst = strconv.AppendInt(dst, int64(e.Node.ID), 10)
-	if e.Node.Dir != "" {
-		dst = append(dst, `,"dir":`...)
-		dst = ndjson.AppendText(dst, e.Node.Dir)
-	}
-	dst = ndjson.AppendInt(dst, `},"inc":`, int64(e.Inc))
+	dst = appendNode(append(dst, `{"v":1,"node":`...), e.Node)
+	dst = ndjson.AppendInt(dst, `,"inc":`, int64(e.Inc))
 	dst = ndjson.AppendInt(dst, `,"seq":`, e.Seq)
 	dst = ndjson.AppendInt(dst, `,"step":`, e.Step)
 	if e.Action != "" {
@@ -81,7 +72,30 @@ func appendArgs(dst []byte, a Args) []byte {
 		dst = ndjson.AppendInt(dst, `,"read":`, a.Read)
 	}
 	dst = appendSnapshot(dst, a.Snapshot)
+	if a.Voter != nil {
+		dst = appendNode(append(dst, `,"voter":`...), *a.Voter)
+	}
 	return closeObject(dst, at)
+}
+
+// appendNode writes a replica key.
+func appendNode(dst []byte, n Node) []byte {
+	dst = ndjson.AppendInt(dst, `{"id":`, int64(n.ID))
+	if n.Dir != "" {
+		dst = ndjson.AppendText(append(dst, `,"dir":`...), n.Dir)
+	}
+	return append(dst, '}')
+}
+
+func appendNodes(dst []byte, nodes []Node) []byte {
+	dst = append(dst, '[')
+	for i, n := range nodes {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendNode(dst, n)
+	}
+	return append(dst, ']')
 }
 
 // appendSnapshot writes a snapshot, if it is one.
@@ -164,6 +178,9 @@ func appendRuns(dst []byte, runs []Run) []byte {
 		dst = ndjson.AppendInt(dst, `[`, int64(runs[i].Epoch))
 		dst = ndjson.AppendText(append(dst, ','), runs[i].Kind)
 		dst = ndjson.AppendInt(dst, `,`, runs[i].Count)
+		if runs[i].Kind == KRaftVoters {
+			dst = appendNodes(append(dst, ','), runs[i].Voters)
+		}
 		dst = append(dst, ']')
 	}
 	return append(dst, ']')
@@ -209,6 +226,9 @@ func appendState(dst []byte, s *State) []byte {
 		dst = ndjson.AppendInt(dst, `,`, int64(s.Fetching.Snapshot.Epoch))
 		dst = ndjson.AppendInt(dst, `,`, s.Fetching.Position)
 		dst = append(dst, ']')
+	}
+	if s.Has&HasVoters != 0 {
+		dst = appendNodes(append(dst, `,"voters":`...), s.Voters)
 	}
 	return closeObject(dst, at)
 }

@@ -66,6 +66,8 @@ type Args struct {
 	// Snapshot that is taken, installed, or where the log is to start (TakeSnapshot,
 	// InstallSnapshot, AdvanceLogStart).
 	Snapshot SnapshotID
+	// Voter that is added, removed or updated (AddVoter, RemoveVoter, UpdateVoter).
+	Voter *Node
 }
 
 // SnapshotID names a snapshot: of everything below End, where Epoch is the epoch of
@@ -151,6 +153,8 @@ type EpochEnd struct {
 const (
 	LeaderChange = "LeaderChange"
 	Data         = "Data"
+	KRaftVersion = "KRaftVersion"
+	KRaftVoters  = "KRaftVoters"
 )
 
 // Run is a number of successive records of one epoch and kind.
@@ -158,6 +162,9 @@ type Run struct {
 	Epoch int32
 	Kind  string
 	Count int64
+	// Voters is the voter set that a KRaftVoters record holds, ascending by id. Each
+	// such record is a run of its own; runs of other kinds have none.
+	Voters []Node
 }
 
 // StateFields is a set of fields of [State].
@@ -177,6 +184,7 @@ const (
 	HasDigest
 	HasSnapshot
 	HasFetching
+	HasVoters
 )
 
 // State is what was observed of a replica after an action; Has says which
@@ -202,6 +210,9 @@ type State struct {
 	// Fetching is the snapshot that is being received, the zero value if none is. Not
 	// written by a process that has not received any.
 	Fetching Fetching
+	// Voters is the voter set in force, ascending by id. Written where kraft.version is
+	// 1 or above, in a Restart and by an action that changed it.
+	Voters []Node
 }
 
 // LogChange is a change of the log: first a truncation or a reset, then an append.
@@ -245,6 +256,10 @@ type Attach struct {
 	Log []Run
 	// Snapshots that are held, the one that ends first before the others.
 	Snapshots []SnapshotID
+	// Voters is the voter set that was in force where Log begins, ascending by id: that of
+	// the snapshot which ends there, or of the zero checkpoint. None where kraft.version
+	// is 0: then the set is static.
+	Voters []Node
 	// FetchingSize is how many bytes the snapshot that is being received has, 0 if that is
 	// not known yet.
 	FetchingSize int64

@@ -14,7 +14,9 @@ func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 func damage(r *rand.Rand, object map[string]any) {
 	values := []any{nil, true, "x", "request", "response", "Fetch", "Vote", "0123456789abcdef", []any{}, map[string]any{},
 		json.Number("0"), json.Number("-1"), json.Number("-2"), json.Number("1"), json.Number("2147483648"), json.Number("40000"),
-		json.Number("9223372036854775807"), json.Number("9223372036854775808"), []any{[]any{json.Number("1"), "Data", json.Number("2")}}}
+		json.Number("9223372036854775807"), json.Number("9223372036854775808"), []any{[]any{json.Number("1"), "Data", json.Number("2")}},
+		"KRaftVoters", []any{map[string]any{"id": json.Number("1")}},
+		[]any{[]any{json.Number("1"), "KRaftVoters", json.Number("1"), []any{map[string]any{"id": json.Number("3"), "dir": "kQ"}}}}}
 	keys := make([]string, 0, len(object))
 	for k := range object {
 		keys = append(keys, k)
@@ -78,7 +80,10 @@ func randomEvent(r *rand.Rand) Event {
 		Step: offset(r, 0), Action: text(r),
 	}
 	if r.IntN(2) == 0 {
-		e.Args = Args{offset(r, 0), r.IntN(2) == 0, offset(r, 0), randomSnapshot(r)}
+		e.Args = Args{Count: offset(r, 0), Park: r.IntN(2) == 0, Read: offset(r, 0), Snapshot: randomSnapshot(r)}
+		if r.IntN(4) == 0 {
+			e.Args.Voter = &Node{number(r, 0), text(r)}
+		}
 	}
 	if r.IntN(2) == 0 {
 		m := randomMessage(r)
@@ -87,9 +92,9 @@ func randomEvent(r *rand.Rand) Event {
 	for range r.IntN(4) {
 		e.Send = append(e.Send, randomMessage(r))
 	}
-	e.State = State{StateFields(r.IntN(1 << 12)), text(r), number(r, 0), number(r, -1), number(r, -1), offset(r, -1),
+	e.State = State{StateFields(r.IntN(1 << 13)), text(r), number(r, 0), number(r, -1), number(r, -1), offset(r, -1),
 		offset(r, 0), offset(r, 0), number(r, -1), offset(r, 0), r.Uint64(),
-		randomSnapshot(r), Fetching{SnapshotID{offset(r, 0), number(r, 0)}, offset(r, 0)}}
+		randomSnapshot(r), Fetching{SnapshotID{offset(r, 0), number(r, 0)}, offset(r, 0)}, randomNodes(r)}
 	e.State = normal(e.State)
 	if r.IntN(2) == 0 {
 		e.Log = &LogChange{offset(r, -1), offset(r, 0), offset(r, 0), randomRuns(r), r.Uint64(), false}
@@ -110,7 +115,7 @@ func randomEvent(r *rand.Rand) Event {
 }
 
 func randomAttach(r *rand.Rand) *Attach {
-	a := &Attach{Correlation: number(r, 0), Log: randomRuns(r), FetchingSize: offset(r, 0), Granted: randomIDs(r), Fetched: r.IntN(2) == 0}
+	a := &Attach{Correlation: number(r, 0), Log: randomRuns(r), Voters: randomNodes(r), FetchingSize: offset(r, 0), Granted: randomIDs(r), Fetched: r.IntN(2) == 0}
 	for range r.IntN(3) {
 		a.Snapshots = append(a.Snapshots, SnapshotID{offset(r, math.MinInt64), number(r, math.MinInt32)})
 	}
@@ -122,6 +127,13 @@ func randomAttach(r *rand.Rand) *Attach {
 		a.Leading = l
 	}
 	return a
+}
+
+func randomNodes(r *rand.Rand) (nodes []Node) {
+	for range r.IntN(3) {
+		nodes = append(nodes, Node{number(r, 0), text(r)})
+	}
+	return nodes
 }
 
 func randomIDs(r *rand.Rand) (ids []int32) {
@@ -173,6 +185,9 @@ func normal(s State) State {
 	if s.Has&HasFetching != 0 {
 		n.Fetching = s.Fetching
 	}
+	if s.Has&HasVoters != 0 {
+		n.Voters = s.Voters
+	}
 	return n
 }
 
@@ -200,7 +215,11 @@ func randomSnapshot(r *rand.Rand) SnapshotID {
 func randomRuns(r *rand.Rand) []Run {
 	var runs []Run
 	for range r.IntN(3) {
-		runs = append(runs, Run{number(r, 0), pick(r, Data, LeaderChange, text(r)), max(1, offset(r, 1))})
+		run := Run{Epoch: number(r, 0), Kind: pick(r, Data, LeaderChange, KRaftVersion, KRaftVoters, text(r)), Count: max(1, offset(r, 1))}
+		if run.Kind == KRaftVoters {
+			run.Voters = randomNodes(r)
+		}
+		runs = append(runs, run)
 	}
 	return runs
 }

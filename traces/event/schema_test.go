@@ -33,7 +33,7 @@ func keyword(root, schema map[string]any, word string, arg, v any, at string) er
 	object, isObject := v.(map[string]any)
 	array, isArray := v.([]any)
 	switch word {
-	case "$schema", "$id", "$defs", "title", "description", "then":
+	case "$schema", "$id", "$defs", "title", "description", "then", "else":
 	case "$ref":
 		name := strings.TrimPrefix(arg.(string), "#/$defs/")
 		return validate(root, root["$defs"].(map[string]any)[name].(map[string]any), v, at)
@@ -118,6 +118,9 @@ func keyword(root, schema map[string]any, word string, arg, v any, at string) er
 	case "if":
 		if validate(root, arg.(map[string]any), v, at) == nil {
 			return validate(root, schema["then"].(map[string]any), v, at)
+		}
+		if other, ok := schema["else"].(map[string]any); ok {
+			return validate(root, other, v, at)
 		}
 	default:
 		return fmt.Errorf("the schema uses the keyword %q, which this test does not know", word)
