@@ -368,6 +368,9 @@ func (v *validator) check(e *event.Event) error {
 			return errors.New("an event that says nothing: no action, recv, send, state, log or durable")
 		}
 	}
+	if e.Args.Voter != nil || e.State.Has&event.HasVoters != 0 || e.Attach != nil && e.Attach.Voters != nil {
+		return errors.New("voters in a run whose voter set is static")
+	}
 	if e.Args.Count > maxRecords {
 		return fmt.Errorf("args.count %d: an event appends at most %d records", e.Args.Count, maxRecords)
 	}
