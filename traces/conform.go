@@ -427,6 +427,9 @@ func checkRuns(runs []event.Run) error {
 		if r.Kind != event.LeaderChange && r.Kind != event.Data {
 			return fmt.Errorf("unknown kind of record %q", r.Kind)
 		}
+		if r.Voters != nil {
+			return fmt.Errorf("a %s record with voters", r.Kind)
+		}
 		if r.Count > maxRecords-n {
 			return fmt.Errorf("%d records and %d before them: an event has at most %d", r.Count, n, maxRecords)
 		}
