@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/impl/concern"
 	"github.com/quorate/quorate/impl/config"
 	kraftformat "github.com/quorate/quorate/impl/format"
 	"github.com/quorate/quorate/impl/fs"
@@ -108,7 +109,14 @@ func format(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
-	return formatAll(plan, o.Dirs, o.Node, f.cluster, stdout)
+	var trace *concern.Recorder
+	if name := c.Quorate.TraceFile; name != "" {
+		if trace, err = concern.Open(name, c.NodeID); err != nil {
+			return err
+		}
+		defer trace.Close()
+	}
+	return formatAll(plan, trace.FS(fs.OS{}, o.Dirs, true), o.Dirs, o.Node, f.cluster, stdout)
 }
 
 // options are those of the flags and the configuration.
@@ -162,8 +170,8 @@ func (f *formatFlags) options(c *config.Config) (kraftformat.Options, error) {
 
 // formatAll formats what is not formatted. Who is refused has touched nothing: directories
 // are looked at before they are locked, and again after.
-func formatAll(plan *kraftformat.Plan, dirs []string, id int32, cluster string, stdout io.Writer) error {
-	todo, err := plan.Check(fs.OS{})
+func formatAll(plan *kraftformat.Plan, fsys fs.FS, dirs []string, id int32, cluster string, stdout io.Writer) error {
+	todo, err := plan.Check(fsys)
 	if err != nil {
 		return err
 	}
@@ -180,7 +188,7 @@ func formatAll(plan *kraftformat.Plan, dirs []string, id int32, cluster string, 
 	if todo == 0 {
 		fmt.Fprintln(stdout, "All of the log directories are already formatted.")
 	}
-	return plan.Run(fs.OS{}, func(d kraftformat.Formatted) {
+	return plan.Run(fsys, func(d kraftformat.Formatted) {
 		of := "cluster " + cluster
 		if cluster == "" {
 			of = "a cluster that has no id yet"

@@ -40,13 +40,17 @@ func (c *Controller) activeEpoch() int32 {
 // of earlier epochs, so that what it decides here to write is decided on all that there is
 // (QuorumController.claim, completeActivation).
 func (c *Controller) LeaderChange(l node.Leadership) {
+	c.begins(start{})
+	c.stepsDown()
 	if !l.Self {
 		c.term.Store(nil)
 		return
 	}
+	c.claims(l.Epoch)
 	t := &term{epoch: l.Epoch, activated: make(chan struct{})}
 	c.term.Store(t)
 	records, err := c.activation()
+	c.activates(l.Epoch, records, err)
 	if err == nil && len(records) == 0 {
 		t.active = true
 		close(t.activated)
@@ -148,6 +152,7 @@ func (c *Controller) bootstrapRecords() (bootstrap, error) {
 // committed and applied.
 func (c *Controller) writeChunks(quorum Quorum, epoch int32, records [][]byte) error {
 	for _, chunk := range chunksOf(records, cmp.Or(c.chunk, maxBatchRecords)) {
+		c.appends(epoch, chunk)
 		if _, err := quorum.ProposeIn(context.Background(), epoch, chunk); err != nil {
 			return err
 		}

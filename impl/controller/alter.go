@@ -100,6 +100,7 @@ func (c *Controller) commit(group []*change) {
 			}
 		}
 		if last = nil; len(w.records) > 0 {
+			c.writes(epoch)
 			_, last = (*quorum).ProposeIn(ctx, epoch, w.records)
 		} else {
 			// Nothing to write is an answer of the state, which may be old news.

@@ -39,8 +39,12 @@ func (c *Controller) LoadBootstrap(r node.SnapshotReader) error {
 		records = append(records, slices.Clone(b))
 		return nil
 	})
-	if err != nil || len(records) == 0 {
+	if err != nil {
 		return err
+	}
+	defer func() { c.begins(start{zero: true, records: records}) }()
+	if len(records) == 0 {
+		return nil
 	}
 	b, err := newBootstrap(c.cfg.ZeroName, records)
 	if err != nil {

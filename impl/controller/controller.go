@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/quorate/quorate/impl/concern"
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/metadata"
 	"github.com/quorate/quorate/impl/node"
@@ -62,6 +63,10 @@ type Controller struct {
 	zero *bootstrap
 	// id is the cluster id of this node, nil until it knows one.
 	id atomic.Pointer[string]
+	// begun: that the machine has begun is recorded. Of the machine's goroutine only.
+	begun bool
+	// served is the last epoch of which a client's write is recorded.
+	served atomic.Int32
 
 	chunk    int // records of a batch of an activation; 0: maxBatchRecords
 	queue    queue
@@ -92,6 +97,8 @@ type Config struct {
 	// Loaded is called when a committed snapshot with a metadata.version was loaded: what
 	// the bootstrap was is not needed any more. Nil: nobody asks.
 	Loaded func() error
+	// Trace records what the controller does. Nil: nobody does.
+	Trace *concern.Recorder
 }
 
 var (
@@ -126,9 +133,11 @@ func (c *Controller) knownID() string {
 
 // Apply implements [node.Machine].
 func (c *Controller) Apply(b node.Batch) error {
+	c.begins(start{})
 	if err := c.state.Apply(b); err != nil {
 		return err
 	}
+	c.replayed(b)
 	return c.learn()
 }
 
@@ -137,6 +146,7 @@ func (c *Controller) Load(r node.SnapshotReader) error {
 	if err := c.state.Load(r); err != nil {
 		return err
 	}
+	c.loaded(r.ID())
 	if err := c.learn(); err != nil {
 		return err
 	}
@@ -156,12 +166,14 @@ func (c *Controller) learn() error {
 	case own != "":
 		return fmt.Errorf("the log has cluster id %q, and meta.properties has %q", committed, own)
 	}
+	c.adopts(committed)
 	if c.cfg.Learn != nil {
 		if err := c.cfg.Learn(committed); err != nil {
 			return err
 		}
 	}
 	c.id.Store(&committed)
+	c.remembers(committed)
 	return nil
 }
 

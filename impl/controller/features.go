@@ -77,6 +77,7 @@ func (c *Controller) updateFeatures(ctx context.Context, q *kmsg.UpdateFeaturesR
 	}
 	var err error
 	if len(records) > 0 {
+		c.upgrades(epoch, records)
 		_, err = (*quorum).ProposeIn(ctx, epoch, records)
 	} else {
 		_, err = (*quorum).Read(ctx)

@@ -32,6 +32,7 @@ func (c *Controller) register(ctx context.Context, q *kmsg.ControllerRegistratio
 		resp.ErrorCode = notController
 		return resp
 	}
+	c.writes(epoch)
 	_, err := (*quorum).ProposeIn(ctx, epoch, [][]byte{appendRegistration(nil, q)})
 	resp.ErrorCode, resp.ErrorMessage = refusalOf(err).fields()
 	return resp

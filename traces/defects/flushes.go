@@ -202,6 +202,8 @@ var Flushes = []Flush{
 	{Site: "impl/node/daemon/file.go: fs.OS{}.SyncDir(dir)", What: "that the log of an observer without a cluster is gone, before it learns of one", Tests: "TestDropLog", NoSeeds: true},
 
 	{Site: "impl/node/daemon/discover.go: fs.OS{}.SyncDir(dir)", Reason: "who finds the file again deletes it again"},
+	{Site: "impl/concern/files.go: w.File.Sync()", Reason: "hands on a flush that is in this table where it is asked for"},
+	{Site: "impl/concern/files.go: f.FS.SyncDir(dir)", Reason: "hands on a flush that is in this table where it is asked for"},
 	{Site: "impl/snapshot/receive.go: p.file.Sync()", Reason: "Freeze flushes as well; this one, beside it, makes that quick"},
 	{Site: "impl/node/daemon/trace.go: os.WriteFile(r.on(), []byte(run+\"\\n\"), 0o644)", Reason: "which trace a next process goes on with; the trace is no state of the replica"},
 	{Site: "impl/node/trace.go: n.trace.Flush()", Reason: "hands events from a buffer to the system; the trace is no state of the replica"},

@@ -70,15 +70,6 @@ func Start(name string, args []string, stdout, stderr io.Writer) int {
 
 // run runs the node. The error is nil if it was told to stop, and did.
 func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writer) error {
-	if o.file != nil {
-		release, err := o.claim(log)
-		if err != nil {
-			return err
-		}
-		defer release()
-	}
-	tracker := metrics.NewTracker(core.ReplicaKey{ID: o.node.ID, Directory: o.node.Directory}, o.node.Voters)
-	o.node.Observer = &observer{tracker: tracker, log: log}
 	record := &recorder{cfg: &o.node}
 	if o.file != nil {
 		record.dir = o.file.Quorate.TraceDir
@@ -86,6 +77,19 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 	if err := record.resume(); err != nil {
 		return err
 	}
+	if o.file != nil {
+		if err := o.recordConcerns(); err != nil {
+			return err
+		}
+		defer o.concerns.Close()
+		release, err := o.claim(log)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	tracker := metrics.NewTracker(core.ReplicaKey{ID: o.node.ID, Directory: o.node.Directory}, o.node.Voters)
+	o.node.Observer = &observer{tracker: tracker, log: log, zero: o.zeroDeleted()}
 	var endpoint net.Listener
 	if o.metrics != "" {
 		var err error
@@ -109,6 +113,7 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 		if err := dropLog(o.node.Dir); err != nil {
 			return err
 		}
+		o.leaves()
 	}
 }
 
@@ -130,6 +135,7 @@ func (o *options) serve(log *slog.Logger, tracker *metrics.Tracker, record *reco
 		return err
 	}
 	d.node = n
+	o.watch(n)
 	close(d.begun)
 	if configs != nil {
 		configs.Use(n)
@@ -204,6 +210,7 @@ type observer struct {
 	tracker *metrics.Tracker
 	log     *slog.Logger
 	last    node.State
+	zero    func() // looks whether the zero checkpoint is gone; nil: nobody asks
 }
 
 // Stepped implements [node.Observer].
@@ -215,6 +222,9 @@ func (o *observer) Stepped(began, ended time.Time, s node.State) {
 			leader = int(s.Leader)
 		}
 		o.log.Info("is "+s.Role.String(), "epoch", int(s.Epoch), "leader", leader, "logEnd", int64(s.LogEnd), "highWatermark", int64(s.HighWatermark))
+	}
+	if o.zero != nil && s.LogStart != o.last.LogStart {
+		o.zero()
 	}
 	o.last = s
 }

@@ -31,7 +31,7 @@ func (d *discovery) controller() *controller.Controller {
 	o := d.o
 	cfg := controller.Config{
 		Node: int32(o.node.ID), ClusterID: o.node.ClusterID, Nodes: o.node.Voters, Learn: d.learn,
-		Legacy: o.legacy(), ZeroName: filepath.Join(o.node.Dir, logDir, metadata.ZeroID.FileName()),
+		Trace: o.concerns, Legacy: o.legacy(), ZeroName: filepath.Join(o.node.Dir, logDir, metadata.ZeroID.FileName()),
 	}
 	if o.file == nil {
 		return controller.New(cfg)
@@ -40,7 +40,7 @@ func (d *discovery) controller() *controller.Controller {
 		cfg.DrawsClusterID, cfg.DefaultVersion = true, metadata.ClusterIDVersion
 	}
 	if o.file.Quorate.DeleteLegacy {
-		cfg.Loaded = func() error { return deleteLegacy(d.log, o.node.Dir) }
+		cfg.Loaded = func() error { return o.deleteLegacy(d.log) }
 	}
 	return controller.New(cfg)
 }
@@ -54,6 +54,7 @@ func (d *discovery) learn(id string) error {
 		}
 	}
 	<-d.begun
+	d.o.remembers(id)
 	d.node.LearnClusterID(id)
 	d.log.Info("learned the cluster id", "cluster", id)
 	return nil
@@ -61,7 +62,8 @@ func (d *discovery) learn(id string) error {
 
 // deleteLegacy removes bootstrap.checkpoint. A committed snapshot has set metadata.version,
 // so nobody will need it any more.
-func deleteLegacy(log *slog.Logger, dir string) error {
+func (o *options) deleteLegacy(log *slog.Logger) error {
+	dir := o.node.Dir
 	name := filepath.Join(dir, metadata.LegacyFile)
 	if err := os.Remove(name); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
@@ -69,6 +71,7 @@ func deleteLegacy(log *slog.Logger, dir string) error {
 		}
 		return err
 	}
+	o.legacyDeleted()
 	log.Info("deleted the bootstrap that is not needed any more", "file", name)
 	return fs.OS{}.SyncDir(dir)
 }
@@ -86,7 +89,9 @@ func (d *discovery) letIn(deadline time.Time) error {
 		case <-tick.C:
 		}
 		if !time.Now().Before(deadline) {
-			return d.late()
+			err := d.late()
+			d.o.gaveUp(err)
+			return err
 		}
 	}
 	return nil

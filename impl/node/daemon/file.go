@@ -99,6 +99,7 @@ func (o *options) claim(log *slog.Logger) (release func(), err error) {
 	dirs := Directories(o.file)
 	d, err := o.decide(dirs)
 	if err != nil {
+		o.starts(d, err)
 		return nil, err
 	}
 	if len(o.file.Voters) == 0 {
@@ -130,6 +131,7 @@ func (o *options) claim(log *slog.Logger) (release func(), err error) {
 		locks = append(locks, unlock)
 	}
 	d, err = o.decide(dirs) // again, since somebody may just have used them
+	o.starts(d, err)
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +153,7 @@ func (o *options) decide(dirs []string) (metaprops.Decision, error) {
 		KeepLog:   c.IsVoter() && c.Quorate.UnformattedVoters,
 	}
 	set, _ := metaprops.Load(fs.OS{}, dirs) // an error is in the set too
+	o.found = o.foundOf(local, set)
 	d, err := set.Decide(start, metaprops.NewDirectoryID)
 	if errors.Is(err, metaprops.ErrNotFormatted) {
 		return d, fmt.Errorf("%w: kraftd format -config %s -cluster-id ID does it", err, c.File)
@@ -181,13 +184,14 @@ func (o *options) prepare(d metaprops.Decision, log *slog.Logger) error {
 		}
 	}
 	if err := o.online(log, func(offline func(metaprops.Dir, error)) error {
-		return metaprops.Settle(fs.OS{}, o.dirs, o.file.MetadataLogDir, offline)
+		return metaprops.Settle(o.fsys(), o.dirs, o.file.MetadataLogDir, offline)
 	}); err != nil {
 		return err
 	}
 	if err := o.persist(d.Write, log); err != nil {
 		return err
 	}
+	o.remembers(d.ClusterID)
 	o.node.ClusterID, o.node.Directory = d.ClusterID, core.DirectoryID(d.Directory)
 	return nil
 }
@@ -195,7 +199,7 @@ func (o *options) prepare(d metaprops.Decision, log *slog.Logger) error {
 // persist writes meta.properties of directories.
 func (o *options) persist(write []metaprops.Dir, log *slog.Logger) error {
 	err := o.online(log, func(offline func(metaprops.Dir, error)) error {
-		return metaprops.Persist(fs.OS{}, write, o.file.MetadataLogDir, offline)
+		return metaprops.Persist(o.fsys(), write, o.file.MetadataLogDir, offline)
 	})
 	if err != nil {
 		return err
@@ -216,6 +220,7 @@ func (o *options) persist(write []metaprops.Dir, log *slog.Logger) error {
 func (o *options) online(log *slog.Logger, do func(offline func(metaprops.Dir, error)) error) error {
 	return do(func(dir metaprops.Dir, err error) {
 		log.Warn("a log directory is offline", "dir", dir.Path, "error", err)
+		o.fails(dir.Path)
 		o.dirs = slices.DeleteFunc(slices.Clone(o.dirs), func(d metaprops.Dir) bool { return d.Path == dir.Path })
 	})
 }

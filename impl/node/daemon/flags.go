@@ -14,11 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/impl/concern"
 	"github.com/quorate/quorate/impl/config"
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/metaprops"
 	"github.com/quorate/quorate/impl/node"
 	"github.com/quorate/quorate/impl/snapshot"
+	event "github.com/quorate/quorate/traces/event/concern"
 )
 
 // options is what the command line says, with what its configuration file says.
@@ -30,6 +32,8 @@ type options struct {
 	json     bool
 	level    slog.Level
 	warnings []string
+	concerns *concern.Recorder // nil: nobody records
+	found    *event.Found      // when the directories were read; nil: nobody records
 }
 
 // logs is where logs go.
