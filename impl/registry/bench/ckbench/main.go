@@ -51,17 +51,27 @@ func shapes(most int) (all []shape) {
 func main() {
 	out := flag.String("out", "", "directory of the table and the plots; none: only print")
 	most := flag.Int("most", 1_000_000, "records of the longest journal")
+	only := flag.String("only", "", "rows, bytes and records of each of the only shape that is measured, as 100000x1000x1; none: all")
 	scratch := flag.String("scratch", "", "directory for journals and databases, which needs 5 GB (a temporary one)")
 	flag.Parse()
 	runtime.GOMAXPROCS(runtime.NumCPU() + cli.SpareThreads) // as the registry does
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	if err := run(*out, *scratch, *most); err != nil {
+	list := shapes(*most)
+	if *only != "" {
+		var s shape
+		if n, err := fmt.Sscanf(*only, "%dx%dx%d", &s.rows, &s.payload, &s.factor); n != 3 || s.rows < 1 || s.payload < 1 || s.factor < 1 {
+			fmt.Fprintf(os.Stderr, "ckbench: -only %q: want rows, bytes and records of each, as 100000x1000x1 (%v)\n", *only, err)
+			os.Exit(2)
+		}
+		list = []shape{s}
+	}
+	if err := run(*out, *scratch, list); err != nil {
 		fmt.Fprintln(os.Stderr, "ckbench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out, scratch string, most int) error {
+func run(out, scratch string, list []shape) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	began := time.Now()
@@ -71,7 +81,7 @@ func run(out, scratch string, most int) error {
 	}
 	defer os.RemoveAll(dir)
 	var all []result
-	for n, s := range shapes(most) {
+	for n, s := range list {
 		r, err := measure(ctx, filepath.Join(dir, fmt.Sprint(n)), s)
 		if err != nil {
 			return fmt.Errorf("%d rows of %d bytes, %d records for each: %w", s.rows, s.payload, s.factor, err)

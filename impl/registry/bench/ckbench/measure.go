@@ -24,7 +24,7 @@ type result struct {
 	shape
 	raw, stored int64
 	// Of each checkpoint.
-	total, capture, pause []time.Duration
+	total, work, capture, pause []time.Duration
 	// Of writes and reads while nothing else is done, and while a checkpoint is made.
 	writeIdle, writeDuring, readIdle, readDuring []time.Duration
 	// Start from the whole journal, and from an image with a tail of so many records.
@@ -33,8 +33,16 @@ type result struct {
 	sameDigest    bool
 }
 
-// idle is how long latencies are taken without a checkpoint.
-const idle = 2 * time.Second
+// enough are so many reads that a hundredth of them is more than chance. Latencies are taken
+// with and without a checkpoint in turns, each turn as long as the other: what else the
+// machine does falls on both.
+const (
+	enough = 3000
+	fewest = 2  // checkpoints
+	most   = 40 // checkpoints
+	// A turn without a checkpoint is no shorter and no longer than this.
+	shortTurn, longTurn = 200 * time.Millisecond, 20 * time.Second
+)
 
 // filler is text that compresses about as well as schemas do.
 func filler(r *rand.Rand, size int) string {
@@ -237,12 +245,12 @@ func (r *result) load(ctx context.Context, a *registry.Instance) error {
 	})
 	defer wg.Wait()
 	defer cancel()
-	time.Sleep(idle)
-	times := 5
-	if r.rows >= 1_000_000 {
-		times = 2
+	count := func(reads *[]time.Duration) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(*reads)
 	}
-	for range times {
+	for len(r.total) < fewest || count(&r.readDuring) < enough && len(r.total) < most {
 		mu.Lock()
 		during = true
 		mu.Unlock()
@@ -251,13 +259,16 @@ func (r *result) load(ctx context.Context, a *registry.Instance) error {
 		took := time.Since(began)
 		mu.Lock()
 		during = false
-		r.total, r.capture, r.pause = append(r.total, took), append(r.capture, c.Capture), append(r.pause, a.Pause())
+		r.total, r.work, r.capture, r.pause = append(r.total, took), append(r.work, took-c.Rested), append(r.capture, c.Capture), append(r.pause, a.Pause())
 		err = errors.Join(err, failed)
 		mu.Unlock()
 		if err != nil {
 			return err
 		}
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(min(max(took, shortTurn), longTurn))
+	}
+	for count(&r.readIdle) < enough && ctx.Err() == nil {
+		time.Sleep(shortTurn)
 	}
 	return nil
 }
