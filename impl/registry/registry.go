@@ -49,6 +49,9 @@ type Config struct {
 	Least         int64
 	// Trim: the journal is trimmed after each checkpoint.
 	Trim bool
+	// CheckpointCPU is the share of one CPU that checkpoints take (0: [DefaultCheckpointCPU]);
+	// from 1 on, all that they get.
+	CheckpointCPU float64
 	// StateDigest: checkpoints say the digest of all rows, and restores compare it.
 	StateDigest bool
 	// AcceptNewJournal: see [checkpoint.ErrForeign].
@@ -63,6 +66,10 @@ type Config struct {
 	// error there. It is for tests.
 	Hook func(point string) error
 }
+
+// DefaultCheckpointCPU is the share of one CPU that checkpoints take. None has a hurry, and
+// whoever writes or reads meanwhile has.
+const DefaultCheckpointCPU = 0.25
 
 // Instance of a registry.
 type Instance struct {
@@ -123,6 +130,12 @@ func Start(cfg Config) (*Instance, error) {
 	if cfg.Schema == 0 {
 		cfg.Schema = state.SchemaVersion
 	}
+	if cfg.CheckpointCPU == 0 {
+		cfg.CheckpointCPU = DefaultCheckpointCPU
+	}
+	if !(cfg.CheckpointCPU > 0) {
+		return nil, fmt.Errorf("checkpoints are to take %v of a CPU: with nothing none comes to its end", cfg.CheckpointCPU)
+	}
 	cfg.Least = max(cfg.Least, 1)
 	i := &Instance{
 		cfg: cfg, id: rand.Text(), ready: make(chan struct{}), done: make(chan struct{}),
@@ -134,7 +147,7 @@ func Start(cfg Config) (*Instance, error) {
 	images := filepath.Join(cfg.Dir, "images")
 	i.manager = checkpoint.Manager{
 		Journal: cfg.Journal, Objects: cfg.Objects, Rules: cfg.Rules, Dir: images, Instance: i.id, App: cfg.Version, Schema: cfg.Schema,
-		Keep: cfg.Keep, Grace: cfg.Grace, StateDigest: cfg.StateDigest, Now: cfg.Now, Trace: cfg.Trace, Metrics: i.metrics, Hook: cfg.Hook,
+		Keep: cfg.Keep, Grace: cfg.Grace, StateDigest: cfg.StateDigest, Share: cfg.CheckpointCPU, Now: cfg.Now, Trace: cfg.Trace, Metrics: i.metrics, Hook: cfg.Hook,
 	}
 	if i.manager.Objects == nil {
 		i.manager.Objects = none{}

@@ -48,8 +48,9 @@ type Commit struct {
 	// Time when it was committed, by the committer's clock, in milliseconds since 1970.
 	// It says nothing of which one is newer.
 	Time int64 `json:"timestamp"`
-	// How long the stages took.
-	Capture, Verify, Upload time.Duration
+	// How long the stages took, and for how much of that nothing was done, so that others
+	// could do something ([Manager.Share]).
+	Capture, Verify, Upload, Rested time.Duration
 }
 
 // Encode is the record.

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/quorate/quorate/impl/registry/journal"
 	"github.com/quorate/quorate/impl/registry/objects"
+	"github.com/quorate/quorate/impl/registry/pace"
 	"github.com/quorate/quorate/impl/registry/state"
 	"github.com/quorate/quorate/impl/registry/trace"
 )
@@ -41,9 +42,12 @@ type Manager struct {
 	Grace time.Duration
 	// StateDigest: commits have the digest of the rows.
 	StateDigest bool
-	Now         func() time.Time
-	Trace       *trace.Recorder
-	Metrics     *Metrics
+	// Share of one CPU that checkpoints, and looking through images before a trim, take at
+	// most; not between 0 and 1: all that there is. A start does not wait.
+	Share   float64
+	Now     func() time.Time
+	Trace   *trace.Recorder
+	Metrics *Metrics
 	// Hook, if not nil, is called at the points of an attempt and of a restore, whose
 	// error it may return.
 	Hook func(point string) error
@@ -54,7 +58,7 @@ type Manager struct {
 
 // Source of a checkpoint.
 type Source interface {
-	CopyTo(ctx context.Context, path string) error
+	CopyTo(ctx context.Context, path string, p *pace.Pacer) error
 }
 
 // ErrBusy: there is an attempt of this instance under way.
@@ -93,18 +97,21 @@ func (m *Manager) Make(ctx context.Context, src Source) (c Commit, err error) {
 		return c, err
 	}
 	defer os.RemoveAll(dir)
-	stored, err := m.capture(ctx, src, dir, &c)
-	if err != nil {
-		return c, err
+	p := pace.New(m.Share)
+	stored, err := m.capture(ctx, src, dir, &c, p)
+	if err == nil {
+		err = m.upload(ctx, stored, &c, p)
 	}
-	if err := m.upload(ctx, stored, &c); err != nil {
+	c.Rested = p.Rested()
+	m.Metrics.stage("rest", c.Rested)
+	if err != nil {
 		return c, err
 	}
 	return c, m.commit(ctx, &c)
 }
 
 // capture makes the file that is to be stored, and fills in what there is to say of it.
-func (m *Manager) capture(ctx context.Context, src Source, dir string, c *Commit) (stored string, err error) {
+func (m *Manager) capture(ctx context.Context, src Source, dir string, c *Commit, p *pace.Pacer) (stored string, err error) {
 	raw := filepath.Join(dir, "db")
 	if err := m.hook("before-capture"); err != nil {
 		return "", err
@@ -112,7 +119,7 @@ func (m *Manager) capture(ctx context.Context, src Source, dir string, c *Commit
 	m.record(trace.Event{Action: trace.BeginCapture, Checkpoint: c.ID, Offset: -1})
 	began := m.Now()
 	stop := m.progress("capture", raw, 0)
-	err = src.CopyTo(ctx, raw)
+	err = src.CopyTo(ctx, raw, p)
 	stop()
 	if err == nil {
 		err = m.hook("mid-copy")
@@ -124,7 +131,7 @@ func (m *Manager) capture(ctx context.Context, src Source, dir string, c *Commit
 	m.Metrics.stage("capture", c.Capture)
 	// Where the copy stands is said by the copy alone.
 	began = m.Now()
-	img, err := state.Inspect(ctx, raw, m.StateDigest)
+	img, err := state.Inspect(ctx, raw, m.StateDigest, p)
 	if err != nil {
 		return "", fmt.Errorf("verify the copy: %w", err)
 	}
@@ -142,7 +149,7 @@ func (m *Manager) capture(ctx context.Context, src Source, dir string, c *Commit
 	}
 	began = m.Now()
 	stored = raw + imageSuffix
-	if c.Size, c.SHA256, err = compress(ctx, raw, stored); err != nil {
+	if c.Size, c.SHA256, err = compress(ctx, raw, stored, p); err != nil {
 		return "", fmt.Errorf("compress: %w", err)
 	}
 	m.Metrics.stage("compress", m.Now().Sub(began))
@@ -150,7 +157,7 @@ func (m *Manager) capture(ctx context.Context, src Source, dir string, c *Commit
 }
 
 // upload stores the file and reads it again.
-func (m *Manager) upload(ctx context.Context, stored string, c *Commit) error {
+func (m *Manager) upload(ctx context.Context, stored string, c *Commit, p *pace.Pacer) error {
 	f, err := os.Open(stored)
 	if err != nil {
 		return err
@@ -158,7 +165,7 @@ func (m *Manager) upload(ctx context.Context, stored string, c *Commit) error {
 	defer f.Close()
 	began := m.Now()
 	half := trace.Event{Action: trace.UploadChunk, Checkpoint: c.ID, Key: c.Key, Offset: c.Offset}
-	r := &halfway{r: f, at: c.Size / 2, call: func() error {
+	r := &halfway{r: p.Reader(ctx, f), at: c.Size / 2, call: func() error {
 		m.record(half)
 		return m.hook("mid-upload")
 	}}
@@ -169,7 +176,7 @@ func (m *Manager) upload(ctx context.Context, stored string, c *Commit) error {
 	if err := m.hook("after-upload"); err != nil {
 		return err
 	}
-	size, sum, err := m.digest(ctx, c.Key)
+	size, sum, err := m.digest(ctx, c.Key, p)
 	if err != nil {
 		return fmt.Errorf("read the upload again: %w", err)
 	}
@@ -206,14 +213,14 @@ func (h *halfway) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func (m *Manager) digest(ctx context.Context, key string) (size int64, sum string, err error) {
+func (m *Manager) digest(ctx context.Context, key string, p *pace.Pacer) (size int64, sum string, err error) {
 	r, err := m.Objects.Get(ctx, key)
 	if err != nil {
 		return 0, "", err
 	}
 	defer r.Close()
 	h := sha256.New()
-	size, err = io.Copy(h, r)
+	size, err = io.Copy(h, p.Reader(ctx, r))
 	return size, hex.EncodeToString(h.Sum(nil)), err
 }
 
@@ -288,7 +295,7 @@ func (m *Manager) progress(what, path string, of int64) (stop func()) {
 	return func() { close(done) }
 }
 
-func compress(ctx context.Context, from, to string) (size int64, sum string, err error) {
+func compress(ctx context.Context, from, to string, p *pace.Pacer) (size int64, sum string, err error) {
 	in, err := os.Open(from)
 	if err != nil {
 		return 0, "", err
@@ -305,7 +312,7 @@ func compress(ctx context.Context, from, to string) (size int64, sum string, err
 	if err != nil {
 		return 0, "", err
 	}
-	if _, err = io.Copy(z, objects.Until(ctx, in)); err == nil {
+	if _, err = io.Copy(z, p.Reader(ctx, in)); err == nil {
 		err = z.Close()
 	}
 	return counted.n, hex.EncodeToString(h.Sum(nil)), err

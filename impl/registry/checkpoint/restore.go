@@ -252,7 +252,7 @@ func (m *Manager) fetch(ctx context.Context, c Commit, to string, r *Restored) e
 	}
 	r.Load = m.Now().Sub(began)
 	began = m.Now()
-	img, err := state.Inspect(ctx, tmp, c.State != "")
+	img, err := state.Inspect(ctx, tmp, c.State != "", nil)
 	if err != nil {
 		return err
 	}

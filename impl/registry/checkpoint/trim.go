@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/impl/registry/objects"
+	"github.com/quorate/quorate/impl/registry/pace"
 	"github.com/quorate/quorate/impl/registry/trace"
 )
 
@@ -35,7 +36,7 @@ func (m *Manager) Kept(ctx context.Context, deep bool) (kept []Commit, v View, e
 	for _, o := range all {
 		sizes[o.Key] = o.Size
 	}
-	seen := map[string]bool{}
+	p, seen := pace.New(m.Share), map[string]bool{}
 	for _, c := range commits {
 		if len(kept) == m.Keep {
 			break
@@ -45,7 +46,7 @@ func (m *Manager) Kept(ctx context.Context, deep bool) (kept []Commit, v View, e
 		}
 		seen[c.Key] = true
 		if deep {
-			size, sum, err := m.digest(ctx, c.Key)
+			size, sum, err := m.digest(ctx, c.Key, p)
 			if err == nil {
 				err = m.Rules.Intact(c, size, sum)
 			}

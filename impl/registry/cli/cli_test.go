@@ -112,7 +112,7 @@ func TestCommands(t *testing.T) {
 	require.Equal(t, 3, strings.Count(do(t, 0, "checkpoint", "verify", "--objects", images), "good"))
 	to := filepath.Join(dir, "restored")
 	do(t, 0, "restore", "--objects", images, "--to", to)
-	img, err := state.Inspect(ctx, to, true)
+	img, err := state.Inspect(ctx, to, true, nil)
 	require.NoError(t, err)
 	require.NotEmpty(t, img.Digest)
 	require.Contains(t, do(t, 1, "restore", "--objects", images, "--to", to), "is not overwritten")
@@ -149,6 +149,9 @@ func TestOneDash(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--dir must be given":        {"run"},
+		"--checkpoint-cpu is 0":      {"run", "--dir", "x", "--checkpoint-cpu", "0"},
+		"--checkpoint-cpu is NaN":    {"run", "--dir", "x", "--checkpoint-cpu", "nan"},
+		"--checkpoint-cpu is 2":      {"run", "--dir", "x", "--checkpoint-cpu", "2"},
 		"--keep is 1":                {"run", "--dir", "x", "--keep", "1"},
 		"is not id@host:port":        {"run", "--dir", t.TempDir(), "--voters", "x"},
 		"--peers must name":          {"run", "--dir", t.TempDir(), "--voters", "1@localhost:1,2@localhost:2"},

@@ -35,6 +35,7 @@ type runFlags struct {
 	allowRetention bool
 	every, jitter  time.Duration
 	grace          time.Duration
+	cpu            float64
 	least          int64
 	keep           int
 	trim, accept   bool
@@ -69,6 +70,7 @@ func (c *command) run() *cobra.Command {
 	p.Int64Var(&f.least, "least", 1, "records that the newest checkpoint must lie back for another")
 	p.IntVar(&f.keep, "keep", 2, "images that are kept, at least 2")
 	p.DurationVar(&f.grace, "grace", time.Hour, "how long others are kept: longer than any restore takes")
+	p.Float64Var(&f.cpu, "checkpoint-cpu", registry.DefaultCheckpointCPU, "share of one CPU that checkpoints take, more than 0; 1: all that they get")
 	p.BoolVar(&f.trim, "trim", false, "trim the journal after each checkpoint, up to the oldest image that is kept")
 	p.BoolVar(&f.digest, "state-digest", false, "have checkpoints say the digest of all rows")
 	p.BoolVar(&f.accept, "accept-new-journal", false, "start empty if all checkpoints are of another journal")
@@ -91,6 +93,9 @@ func (c *command) serve(ctx context.Context, f *runFlags) error {
 	if f.keep < 2 {
 		return usageError{fmt.Errorf("--keep is %d, and must be at least 2", f.keep)}
 	}
+	if !(f.cpu > 0 && f.cpu <= 1) {
+		return usageError{fmt.Errorf("--checkpoint-cpu is %v, and must be more than 0 and at most 1", f.cpu)}
+	}
 	store, err := c.store(ctx, f.objects)
 	if err != nil {
 		return err
@@ -104,7 +109,7 @@ func (c *command) serve(ctx context.Context, f *runFlags) error {
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	cfg := registry.Config{
 		Dir: filepath.Join(f.dir, "registry"), Journal: j, Objects: store, Keep: f.keep, Grace: f.grace, Every: f.every, Jitter: f.jitter,
-		Least: f.least, Trim: f.trim, StateDigest: f.digest, AcceptNewJournal: f.accept, Version: version(), Metrics: metrics,
+		Least: f.least, Trim: f.trim, CheckpointCPU: f.cpu, StateDigest: f.digest, AcceptNewJournal: f.accept, Version: version(), Metrics: metrics,
 	}
 	if f.trace != "" {
 		w, err := os.OpenFile(f.trace, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)

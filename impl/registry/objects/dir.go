@@ -69,22 +69,23 @@ func (d *Dir) Put(ctx context.Context, key string, r io.Reader) error {
 	return syncDir(filepath.Dir(name))
 }
 
-// flushed is how much is written before it is flushed. What waits to be flushed when
-// somebody flushes another file of the same disk, a journal say, keeps him waiting.
-const flushed = 4 << 20
+// flushed is how much is written before the disk has to have it. What waits to be written
+// when somebody flushes another file of the same disk, a journal say, keeps him waiting.
+const flushed = 1 << 20
 
 func copyFlushed(f *os.File, r io.Reader) error {
-	for {
+	for at := int64(0); ; {
 		n, err := io.CopyN(f, r, flushed)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		if e := f.Sync(); e != nil {
-			return e
-		}
 		if n < flushed {
-			return nil
+			return f.Sync()
 		}
+		if err := writeBack(f, at, n); err != nil {
+			return err
+		}
+		at += n
 	}
 }
 

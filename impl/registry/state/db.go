@@ -71,7 +71,8 @@ func Open(ctx context.Context, path string, schema int) (*DB, error) {
 		err = d.recall(ctx)
 	}
 	if err == nil {
-		d.read, err = sql.Open("sqlite", dsn(path, "_pragma=query_only(1)", "_pragma=cache_size(-8000)"))
+		// It is a reader that brings the log into the file: it flushes as little as the writer.
+		d.read, err = sql.Open("sqlite", dsn(path, "_pragma=query_only(1)", "_pragma=synchronous(off)", "_pragma=cache_size(-8000)"))
 	}
 	if err != nil {
 		d.Close()
@@ -177,18 +178,5 @@ func (d *DB) Begin(ctx context.Context, journal string) error {
 		return fmt.Errorf("%s: made of journal %s, and not of %s", d.path, p.Journal, journal)
 	}
 	_, err = d.conn.ExecContext(ctx, `INSERT OR REPLACE INTO meta VALUES ('journal', ?)`, journal)
-	return err
-}
-
-// CopyTo writes a copy of the database, as it is at one moment, to a file, which must not
-// exist, beside whoever reads and writes. It is not flushed.
-func (d *DB) CopyTo(ctx context.Context, path string) error {
-	// A connection of its own: the copy's long read must not hold one of the readers'.
-	db, err := sql.Open("sqlite", dsn(d.path))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, path)
 	return err
 }

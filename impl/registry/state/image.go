@@ -5,9 +5,12 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"os"
+
+	"github.com/quorate/quorate/impl/registry/pace"
 )
 
 // Image is what a copy of a database says of itself.
@@ -28,18 +31,17 @@ var tables = []struct{ name, order string }{
 // Inspect opens a copy, has SQLite check how it is built, and reads where it stands. The
 // file is not changed. That its bytes are those that were written is not its business: a
 // letter that has changed within a text is none of SQLite's.
-func Inspect(ctx context.Context, path string, digest bool) (Image, error) {
-	var img Image
+func Inspect(ctx context.Context, path string, digest bool, p *pace.Pacer) (img Image, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return img, err
 	}
 	img.Bytes = info.Size()
-	db, err := sql.Open("sqlite", dsn(path, "mode=ro", "immutable=1"))
+	db, done, err := openCopy(path, p)
 	if err != nil {
 		return img, err
 	}
-	defer db.Close()
+	defer func() { err = errors.Join(err, done()) }()
 	var verdict string
 	if err := db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict); err != nil {
 		return img, fmt.Errorf("%s: %w", path, err)

@@ -3,10 +3,12 @@ package state
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/quorate/quorate/impl/registry/pace"
 	"github.com/stretchr/testify/require"
 )
 
@@ -105,8 +107,8 @@ func TestOperations(t *testing.T) {
 		_, err := e.Apply(ctx, j.records[:cut])
 		require.NoError(t, err)
 		copied := filepath.Join(dir, "copy")
-		require.NoError(t, e.CopyTo(ctx, copied))
-		img, err := Inspect(ctx, copied, true)
+		require.NoError(t, e.CopyTo(ctx, copied, nil))
+		img, err := Inspect(ctx, copied, true, nil)
 		require.NoError(t, err)
 		require.Equal(t, j.records[cut-1].Offset, img.Offset)
 		c, err := Open(ctx, copied, 0)
@@ -118,6 +120,58 @@ func TestOperations(t *testing.T) {
 		require.Equal(t, want, got, "cut at %d", cut)
 		require.NoError(t, c.Close())
 	}
+}
+
+// between calls a function whenever it is asked for its error, which a copy does after each
+// step.
+type between struct {
+	context.Context
+	call func()
+}
+
+func (b between) Err() error {
+	b.call()
+	return b.Context.Err()
+}
+
+// A copy that others write beside, between any two of its steps, is of one moment; also
+// where it is read at a pace.
+func TestCopyBesideWriter(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	d, j := open(t, dir), &journal{t: t}
+	for i := range 300 {
+		j.do(d, register(fmt.Sprint("s", i%20), strings.Repeat("x", 2000)+fmt.Sprint(i)))
+	}
+	want, err := d.Digest(ctx)
+	require.NoError(t, err)
+	steps, last := 0, j.records[len(j.records)-1].Offset
+	copied := filepath.Join(dir, "copy")
+	require.NoError(t, d.CopyTo(between{ctx, func() {
+		if steps++; steps < 50 { // a copy that begins anew after each write ends too
+			j.do(d, register("other", fmt.Sprint("y", steps)))
+		}
+	}}, copied, nil))
+	require.Greater(t, steps, 3)
+	for _, p := range []*pace.Pacer{nil, pace.New(0.9)} {
+		img, err := Inspect(ctx, copied, true, p)
+		require.NoError(t, err)
+		require.Equal(t, last, img.Offset)
+		require.Equal(t, want, img.Digest)
+	}
+	require.ErrorIs(t, d.CopyTo(ctx, copied, nil), os.ErrExist)
+	// What is wrong with a file is said at a pace as well.
+	b, err := os.ReadFile(copied)
+	require.NoError(t, err)
+	clear(b[8192:12288])
+	require.NoError(t, os.WriteFile(copied, b, 0o644))
+	_, err = Inspect(ctx, copied, false, pace.New(0.9))
+	require.Error(t, err)
+	_, err = Inspect(ctx, filepath.Join(dir, "none"), false, pace.New(0.9))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, d.CopyTo(canceled, filepath.Join(dir, "other"), nil), context.Canceled)
 }
 
 // A record that is not known stops everything after it, and nothing before.
@@ -147,7 +201,7 @@ func TestMigrate(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
 	require.NoError(t, Migrate(ctx, path, 0))
-	img, err := Inspect(ctx, path, true)
+	img, err := Inspect(ctx, path, true, nil)
 	require.NoError(t, err)
 	require.Equal(t, SchemaVersion, img.Schema)
 	require.Equal(t, before, img.Digest)
