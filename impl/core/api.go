@@ -90,6 +90,7 @@ type ErrorCode int16
 const (
 	None                    ErrorCode = 0
 	NotLeaderOrFollower     ErrorCode = 6
+	RequestTimedOut         ErrorCode = 7
 	BrokerNotAvailable      ErrorCode = 8
 	MessageTooLarge         ErrorCode = 10
 	UnsupportedVersion      ErrorCode = 35
@@ -100,17 +101,23 @@ const (
 	SnapshotNotFound        ErrorCode = 98
 	PositionOutOfRange      ErrorCode = 99
 	InvalidVoterKey         ErrorCode = 125
+	DuplicateVoter          ErrorCode = 126
+	VoterNotFound           ErrorCode = 127
 )
 
 // Config of a replica. Zero durations and limits get Kafka's defaults (see New).
 type Config struct {
 	ID        ReplicaID
 	Directory DirectoryID
-	// Voters is the static voter set. Directory ids are optional; one that is
-	// given must match. A replica that is not in it is an observer.
+	// Voters is the static voter set, which counts as long as the log has none (see
+	// [DiskState].VoterSets). Directory ids are optional; one that is given must match. A
+	// replica that is not in the set in force is an observer.
 	Voters []ReplicaKey
-	// Bootstrap are the replicas that one without a leader may ask. Empty: the
-	// voters. Replicas that are not voters may stand here too.
+	// Info is that of this replica in a voter set (see [Voter]). A leader writes it into
+	// the set, where that has another one. Empty: it does not.
+	Info string
+	// Bootstrap are the replicas that one without a leader may ask; more may come
+	// (InputBootstrap). Empty: the voters. Replicas that are not voters may stand here too.
 	Bootstrap []ReplicaID
 
 	// PreVote: Kafka 4 (KIP-996). Without it the behaviour before 4.0.
@@ -182,6 +189,10 @@ type DiskState struct {
 	Epochs []EpochStart
 	// Snapshots are the complete ones, ascending. Each ends in the log or at its start.
 	Snapshots []Snapshot
+	// VoterSets are the voter sets of the log by offset, ascending: that of the zero
+	// checkpoint, or of the snapshot at the log start, and those of KRaftVoters records
+	// behind it. None: kraft.version is 0.
+	VoterSets []VoterSet
 }
 
 // SnapshotID names a snapshot: of everything below End, where Epoch is the epoch of
@@ -223,12 +234,14 @@ type BatchInfo struct {
 	Base  Offset // offset of the first record
 	End   Offset // offset after the last record
 	Epoch Epoch
-	// Control: a batch of control records (a leader change).
+	// Control: a batch of control records.
 	Control bool
 	// Count of records; End-Base here, as nothing is ever compacted.
 	Count int64
 	// Size in bytes, so that the core can hand on a prefix of whole batches.
 	Size int
+	// Controls are the records of a control batch, nil if all are LeaderChange.
+	Controls []ControlRecord
 }
 
 // Message is a request or a response, as far as the protocol looks at it. A field
@@ -329,11 +342,24 @@ const (
 	// was overtaken since is given up (OpDeleteSnapshot).
 	InputSnapshotTaken
 	// InputSnapshotVerified: SnapshotID, Transfer of an OpVerifySnapshot that is done, and
-	// Error: None if the snapshot is good.
+	// Error: None if the snapshot is good. VoterSet is what its header has, nil if nothing.
 	InputSnapshotVerified
 	// InputAdvanceLogStart: SnapshotID is one that is held and committed: what is before
 	// it is to go. Anything else changes nothing.
 	InputAdvanceLogStart
+	// InputAddVoter: Client wants Voter to become one; Early: an answer when the record is
+	// written, not when it is committed (AckWhenCommitted of AddRaftVoter, KIP-1186).
+	InputAddVoter
+	// InputVoterChecked: Client of an OpCheckVoter that is done, and Error: None if the
+	// replica was there and can do the kraft.version in force.
+	InputVoterChecked
+	// InputRemoveVoter: Client wants the voter with the key of Voter to be none any more.
+	InputRemoveVoter
+	// InputUpdateVoter: Client tells of another Info of Voter, in Epoch, and with Error not
+	// None if that one cannot do the kraft.version in force.
+	InputUpdateVoter
+	// InputBootstrap: Peer is one more replica that this one may ask who leads.
+	InputBootstrap
 )
 
 // Input is one thing that happened to the replica.
@@ -351,6 +377,10 @@ type Input struct {
 	SnapshotID  SnapshotID
 	Size        int64
 	Transfer    int64
+	Voter       Voter
+	VoterSet    []Voter
+	Epoch       Epoch
+	Early       bool
 }
 
 // OpKind says what an Op is.
@@ -361,8 +391,12 @@ const (
 	// OpPersist: write Election to the quorum-state file, durably, before the next Op.
 	OpPersist OpKind = iota + 1
 	// OpAppendLeaderChange: append a control batch of one LeaderChange record at Base
-	// with Epoch, Voters, Granting. (In all appends End is the log end after it.)
+	// with Epoch, Voters, Granting, and, if there is a VoterSet, one KRaftVersion and one
+	// KRaftVoters record. (In all appends End is the log end after it.)
 	OpAppendLeaderChange
+	// OpAppendVoters: append a control batch of one KRaftVoters record at Base with Epoch
+	// and VoterSet.
+	OpAppendVoters
 	// OpAppendData: append one batch with Records at Base with Epoch.
 	OpAppendData
 	// OpAppendRaw: append the batches in Raw (a prefix of Message.Records of the
@@ -406,6 +440,9 @@ const (
 	OpAdvanceLogStart
 	// OpDeleteSnapshot: delete SnapshotID, which was taken too late to be held.
 	OpDeleteSnapshot
+	// OpCheckVoter: ask Voter, which is to become one, what it can do, in the background;
+	// then give InputVoterChecked with the same Client.
+	OpCheckVoter
 )
 
 // Op is one effect. Its slices belong to the Effects or to the Input and are valid
@@ -435,6 +472,8 @@ type Op struct {
 	Position    int64
 	Size        int64
 	Transfer    int64
+	Voter       Voter
+	VoterSet    []Voter
 }
 
 // Result of a client operation.

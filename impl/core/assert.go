@@ -21,7 +21,7 @@ func (r *Replica) remember(in *Input) {
 		m.message.Batches, m.message.Records, m.message.Preferred, m.message.Chunk = nil, nil, nil, nil
 		m.input.Message = &m.message
 	}
-	m.input.Records = nil
+	m.input.Records, m.input.VoterSet = nil, nil
 }
 
 // assert stops the replica when an invariant is broken, always. It prints enough
@@ -60,9 +60,10 @@ func (r *Replica) describe() string {
 		num(" position ", s.position)
 	}
 	b = append(b, " voters"...)
-	for _, v := range r.cfg.Voters {
+	for _, v := range r.voters {
 		num(" ", int64(v.ID))
 	}
+	num(" of offset ", int64(r.voterSet.Offset))
 	first := uint64(0)
 	if r.inputs > remembered {
 		first = r.inputs - remembered
@@ -90,6 +91,13 @@ func (r *Replica) describe() string {
 			num(" transfer ", m.input.Transfer)
 			num(" error ", int64(m.input.Error))
 		}
+		if m.input.Kind >= InputAddVoter {
+			num(" client ", int64(m.input.Client))
+			num(" voter ", int64(m.input.Voter.Key.ID))
+			num(" epoch ", int64(m.input.Epoch))
+			num(" peer ", int64(m.input.Peer))
+			num(" error ", int64(m.input.Error))
+		}
 		if m.input.Message != nil {
 			msg := &m.message
 			b = append(b, ' ')
@@ -115,4 +123,5 @@ func (r *Replica) describe() string {
 }
 
 var inputNames = [...]string{"Tick", "Request", "Response", "RequestFailed", "Disconnected",
-	"Flushed", "Append", "Read", "Resign", "SnapshotTaken", "SnapshotVerified", "AdvanceLogStart"}
+	"Flushed", "Append", "Read", "Resign", "SnapshotTaken", "SnapshotVerified", "AdvanceLogStart",
+	"AddVoter", "VoterChecked", "RemoveVoter", "UpdateVoter", "Bootstrap"}

@@ -21,11 +21,14 @@ func (r *Replica) attachment() *event.Attach {
 	for _, s := range r.log.snapshots {
 		a.Snapshots = append(a.Snapshots, s.ID.event())
 	}
+	if s := r.history.at(r.log.start); s.Dynamic() {
+		a.Voters = s.event()
+	}
 	switch r.role {
 	case Prospective, Candidate:
 		for i, v := range r.nominee.votes {
 			if v == granted {
-				a.Granted = append(a.Granted, int32(r.cfg.Voters[i].ID))
+				a.Granted = append(a.Granted, int32(r.voters[i].ID))
 			}
 		}
 	case Follower:
@@ -40,14 +43,21 @@ func (r *Replica) leading() *event.Leading {
 	l := &event.Leading{EpochStart: int64(r.lead.epochStart), LeaderChange: r.lead.changeWritten}
 	for i, v := range r.lead.voters {
 		if i != r.self && v.end != UnknownOffset {
-			l.Ends = append(l.Ends, event.ReplicaEnd{ID: int32(r.cfg.Voters[i].ID), Offset: int64(v.end)})
+			l.Ends = append(l.Ends, event.ReplicaEnd{ID: int32(r.voters[i].ID), Offset: int64(v.end)})
+		}
+	}
+	if r.voterSet.Dynamic() {
+		for _, p := range r.lead.progress { // an observer may become a voter, with what it has
+			if voterIndex(r.voters, p.Key) < 0 {
+				l.Ends = append(l.Ends, event.ReplicaEnd{ID: int32(p.Key.ID), Offset: int64(p.End)})
+			}
 		}
 	}
 	if r.reads.active {
 		l.Read, l.ReadOffset = r.reads.round, int64(r.reads.offset)
 		for i, v := range r.lead.voters {
 			if v.confirmed {
-				l.Confirmed = append(l.Confirmed, int32(r.cfg.Voters[i].ID))
+				l.Confirmed = append(l.Confirmed, int32(r.voters[i].ID))
 			}
 		}
 	}

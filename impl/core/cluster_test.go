@@ -18,6 +18,7 @@ type testRecord struct {
 	epoch   Epoch
 	control bool
 	value   string
+	voters  []Voter // of a KRaftVoters record
 }
 
 type testBatch struct {
@@ -39,6 +40,7 @@ type testNode struct {
 	hasFile bool
 	flushes []flushing
 	snaps   testSnapshots
+	zero    []Voter // the voters of its zero checkpoint
 	dump    *strings.Builder
 	inputs  []stepInput
 }
@@ -104,6 +106,7 @@ type cluster struct {
 	results   map[ClientID]Result
 	readFloor map[ClientID]Offset // committed end when the read began
 	acked     Offset
+	changes   map[ClientID]bool // operations that change the voter set
 	client    ClientID
 	steps     int
 	actions   map[string]int
@@ -111,11 +114,7 @@ type cluster struct {
 }
 
 func newCluster(t *testing.T, voters, observers int, seed uint64, change func(*Config)) *cluster {
-	c := &cluster{
-		t: t, rng: rand.New(rand.NewPCG(seed, 1)), conns: map[ConnID]asked{}, jitter: 3, flushTime: 2,
-		cut: map[[2]ReplicaID]bool{}, leaders: map[Epoch]ReplicaID{}, appends: map[ClientID]string{},
-		results: map[ClientID]Result{}, readFloor: map[ClientID]Offset{}, actions: map[string]int{},
-	}
+	c := emptyCluster(t, seed)
 	var set []ReplicaKey
 	for i := range voters {
 		set = append(set, ReplicaKey{ID: ReplicaID(i)})
@@ -125,13 +124,20 @@ func newCluster(t *testing.T, voters, observers int, seed uint64, change func(*C
 		if change != nil {
 			change(&cfg)
 		}
-		n := &testNode{id: cfg.ID, cfg: cfg}
-		c.nodes = append(c.nodes, n)
+		c.nodes = append(c.nodes, &testNode{id: cfg.ID, cfg: cfg})
 	}
 	for _, n := range c.nodes {
 		c.start(n)
 	}
 	return c
+}
+
+func emptyCluster(t *testing.T, seed uint64) *cluster {
+	return &cluster{
+		t: t, rng: rand.New(rand.NewPCG(seed, 1)), conns: map[ConnID]asked{}, jitter: 3, flushTime: 2,
+		cut: map[[2]ReplicaID]bool{}, leaders: map[Epoch]ReplicaID{}, appends: map[ClientID]string{},
+		results: map[ClientID]Result{}, readFloor: map[ClientID]Offset{}, actions: map[string]int{}, changes: map[ClientID]bool{},
+	}
 }
 
 func (c *cluster) start(n *testNode) {
@@ -141,6 +147,7 @@ func (c *cluster) start(n *testNode) {
 	n.log = append([]testBatch(nil), n.durable...)
 	n.cfg.Seed = c.rng.Uint64()
 	disk := DiskState{Election: n.file, HasElection: n.hasFile, LogStart: n.start(), LogEnd: n.start(), Snapshots: n.snaps.held()}
+	disk.VoterSets = n.voterSets()
 	for _, b := range n.log {
 		if len(disk.Epochs) == 0 || disk.Epochs[len(disk.Epochs)-1].Epoch < b.Epoch {
 			disk.Epochs = append(disk.Epochs, EpochStart{Epoch: b.Epoch, Start: b.Base})
@@ -189,13 +196,24 @@ func (n *testNode) end() Offset {
 }
 
 func (n *testNode) append(c *cluster, base Offset, epoch Epoch, control bool, values []string) {
+	var records []testRecord
+	for _, v := range values {
+		records = append(records, testRecord{epoch: epoch, control: control, value: v})
+	}
+	n.appendRecords(c, base, epoch, control, records)
+}
+
+func (n *testNode) appendRecords(c *cluster, base Offset, epoch Epoch, control bool, records []testRecord) {
 	require.Equal(c.t, n.end(), base, "append not at the log end")
 	require.LessOrEqual(c.t, epoch, n.file.Epoch, "record of an epoch that is not durable")
-	b := testBatch{BatchInfo: BatchInfo{Base: base, End: base + Offset(len(values)), Epoch: epoch,
-		Control: control, Count: int64(len(values))}}
-	for _, v := range values {
-		b.records = append(b.records, testRecord{epoch, control, v})
-		b.raw = append(append(b.raw, byte(len(v))), v...)
+	b := testBatch{BatchInfo: BatchInfo{Base: base, End: base + Offset(len(records)), Epoch: epoch,
+		Control: control, Count: int64(len(records))}, records: records}
+	for _, r := range records {
+		b.raw = append(append(b.raw, byte(len(r.value))), r.value...)
+		b.Controls = append(b.Controls, r.summary())
+	}
+	if !control || len(records) == 1 && records[0].voters == nil {
+		b.Controls = nil
 	}
 	b.Size = len(b.raw)
 	n.log = append(n.log, b)
@@ -213,7 +231,19 @@ func (c *cluster) carryOut(n *testNode) {
 			}
 			n.file, n.hasFile = o.Election, true
 		case OpAppendLeaderChange:
-			n.append(c, o.Base, o.Epoch, true, []string{fmt.Sprint("leader ", n.id, o.Voters, o.Granting)})
+			records := []testRecord{{epoch: o.Epoch, control: true, value: fmt.Sprint("leader ", n.id, o.Voters, o.Granting)}}
+			if o.VoterSet != nil {
+				records = append(records, testRecord{epoch: o.Epoch, control: true, value: "version"}, votersRecord(o.Epoch, o.VoterSet))
+			}
+			n.appendRecords(c, o.Base, o.Epoch, true, records)
+		case OpAppendVoters:
+			n.appendRecords(c, o.Base, o.Epoch, true, []testRecord{votersRecord(o.Epoch, o.VoterSet)})
+		case OpCheckVoter:
+			in := Input{Kind: InputVoterChecked, Client: o.Client}
+			if !c.nodes[o.Voter.Key.ID].up {
+				in.Error = RequestTimedOut
+			}
+			c.after(c.delay(), n, func(n *testNode) { c.step(n, in) })
 		case OpAppendData:
 			var values []string
 			for _, v := range o.Records {
@@ -223,12 +253,16 @@ func (c *cluster) carryOut(n *testNode) {
 		case OpAppendRaw:
 			raw := o.Raw
 			for _, b := range o.Batches {
-				var values []string
+				var records []testRecord
 				for rest := raw[:b.Size]; len(rest) > 0; rest = rest[1+rest[0]:] {
-					values = append(values, string(rest[1:1+rest[0]]))
+					r := testRecord{epoch: b.Epoch, control: b.Control, value: string(rest[1 : 1+rest[0]])}
+					if b.Controls != nil {
+						r.voters = b.Controls[len(records)].Voters
+					}
+					records = append(records, r)
 				}
-				require.Len(c.t, values, int(b.Count))
-				n.append(c, b.Base, b.Epoch, b.Control, values)
+				require.Len(c.t, records, int(b.Count))
+				n.appendRecords(c, b.Base, b.Epoch, b.Control, records)
 				raw = raw[b.Size:]
 			}
 			require.Empty(c.t, raw)
@@ -369,6 +403,7 @@ func (c *cluster) check(n *testNode) {
 	s := n.r.State()
 	require.Equal(c.t, n.end(), s.LogEnd)
 	c.checkSnapshots(n, s)
+	c.checkVoters(n)
 	if s.Role == Leader {
 		if other, ok := c.leaders[s.Epoch]; ok {
 			require.Equal(c.t, other, n.id, "two leaders in epoch %d", s.Epoch)
@@ -393,6 +428,10 @@ func (c *cluster) complete(n *testNode, o *Op) {
 	require.False(c.t, twice, "completed twice")
 	c.results[o.Client] = o.Result
 	if o.Result.Error != None {
+		return
+	}
+	if c.changes[o.Client] {
+		require.Greater(c.t, n.r.State().HighWatermark, o.Result.Offset, "a change of the voter set that is not committed")
 		return
 	}
 	if v, ok := c.appends[o.Client]; ok {

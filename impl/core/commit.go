@@ -1,6 +1,10 @@
 package core
 
-import "github.com/quorate/quorate/traces/event"
+import (
+	"slices"
+
+	"github.com/quorate/quorate/traces/event"
+)
 
 // clientState are the appends of clients that this leader has not completed.
 type clientState struct {
@@ -95,7 +99,8 @@ func (r *Replica) append(appends []queuedAppend) {
 		r.clients.waiting = append(r.clients.waiting, waitingAppend{client: q.client, base: end, end: next})
 		end = next
 	}
-	r.grow(end, false)
+	r.grow(end)
+	r.recordAppend(base, r.epoch, event.Data, int64(end-base))
 	o := r.op(OpAppendData)
 	o.Base, o.End, o.Epoch, o.Records = base, end, r.epoch, r.batch[first:len(r.batch):len(r.batch)]
 	r.finish(actAppend, event.Args{Count: int64(end - base)}, nil, nil)
@@ -108,24 +113,54 @@ func (r *Replica) appendLeaderChange() {
 	r.assert(r.role == Leader, "only a Leader appends")
 	r.assert(r.log.end == l.epochStart, "the epoch does not start with its LeaderChange record")
 	l.changeWritten = true
-	r.grow(r.log.end+1, true)
+	base, set := l.epochStart, r.firstVoterSet()
+	end := base + 1
+	if set != nil {
+		end += 2
+	}
+	r.grow(end)
+	r.recordAppend(base, r.epoch, event.LeaderChange, 1)
 	o := r.op(OpAppendLeaderChange)
-	o.Base, o.End, o.Epoch = l.epochStart, r.log.end, r.epoch
-	for _, v := range r.cfg.Voters {
+	o.Base, o.End, o.Epoch, o.VoterSet = base, end, r.epoch, set
+	for _, v := range r.voters {
 		o.Voters = append(o.Voters, v.ID)
 	}
 	o.Granting = l.granting
+	if set != nil {
+		r.history.add(base+2, set)
+		r.recordAppend(base, r.epoch, event.KRaftVersion, 1)
+		r.recordVoters(base, r.epoch, r.history.last())
+		r.takeEffect()
+	}
 	r.done(actAppendLeaderChange, nil)
 }
 
+// firstVoterSet is the voter set that a leader writes behind its LeaderChange record, nil if
+// none: the one of the zero checkpoint, which no other replica has from the log, or one
+// in which this leader is described otherwise (LeaderState.appendStartOfEpochControlRecords).
+func (r *Replica) firstVoterSet() []Voter {
+	s := r.voterSet
+	if !s.Dynamic() {
+		return nil
+	}
+	r.assert(r.self >= 0 || s.Offset >= 0, "a leader that is no voter begins the log")
+	same := r.cfg.Info == "" || r.self < 0 || s.Voters[r.self].Info == r.cfg.Info
+	if s.Offset >= 0 && same {
+		return nil
+	}
+	set := slices.Clone(s.Voters)
+	if !same {
+		set[r.self].Info = r.cfg.Info
+	}
+	return set
+}
+
 // grow is the leader's own append.
-func (r *Replica) grow(end Offset, control bool) {
+func (r *Replica) grow(end Offset) {
 	r.assert(!r.log.truncating, "append before a truncation is durable")
 	r.assert(r.epoch >= r.log.lastEpoch(), "epochs in the log go back")
 	r.assert(r.durable.Epoch == r.epoch, "append before the epoch is durable")
-	base := r.log.end
 	r.log.grow(r.epoch, end)
-	r.recordAppend(base, r.epoch, control, int64(end-base))
 	r.flush = true
 }
 
@@ -154,7 +189,9 @@ func (r *Replica) flushed(in *Input) {
 	l.flushed = max(l.flushed, in.End)
 	r.recording.flushed = l.flushed
 	if r.role == Leader {
-		r.lead.voters[r.self].end = l.flushed
+		if r.self >= 0 {
+			r.lead.voters[r.self].end = l.flushed
+		}
 		r.advanceHighWatermark()
 	}
 	r.done(actFlush, nil)

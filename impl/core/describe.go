@@ -23,21 +23,22 @@ const (
 	maxObservers = 1000
 )
 
-// follow notes a valid fetch, of a voter or of another replica. Nothing of the protocol
-// depends on it. (LeaderState.ReplicaState.updateFollowerState)
+// follow notes a valid fetch, of a voter or of another replica. The protocol asks whether
+// one that is to become a voter has caught up. (LeaderState.ReplicaState.
+// updateFollowerState)
 func (l *leaderState) follow(r *Replica, key ReplicaKey, offset Offset) {
 	if key.ID < 0 {
 		return
 	}
-	i := voterIndex(r.cfg.Voters, key)
+	i := voterIndex(r.voters, key)
 	if i >= 0 {
-		key = r.cfg.Voters[i] // as the voter set has it
+		key = r.voters[i] // as the voter set has it
 	}
 	p := l.progressOf(key)
 	if p == nil {
 		if i < 0 {
 			l.forgetObservers(r)
-			if len(l.progress) >= len(r.cfg.Voters)+maxObservers {
+			if len(l.progress) >= len(r.voters)+maxObservers {
 				return
 			}
 		}
@@ -64,7 +65,7 @@ func (l *leaderState) progressOf(key ReplicaKey) *Progress {
 
 func (l *leaderState) forgetObservers(r *Replica) {
 	l.progress = slices.DeleteFunc(l.progress, func(p Progress) bool {
-		return voterIndex(r.cfg.Voters, p.Key) < 0 && r.now-p.LastFetch >= observerSession
+		return voterIndex(r.voters, p.Key) < 0 && r.now-p.LastFetch >= observerSession
 	})
 }
 
@@ -75,7 +76,7 @@ func (r *Replica) Describe(now Ticks) (voters, observers []Progress, ok bool) {
 	if r.role != Leader {
 		return nil, nil, false
 	}
-	for _, key := range r.cfg.Voters {
+	for _, key := range r.voters {
 		p := Progress{Key: key, End: UnknownOffset, LastFetch: Never, LastCaughtUp: Never}
 		if key.ID == r.cfg.ID {
 			p.End, p.LastFetch, p.LastCaughtUp = r.log.end, now, now
@@ -85,7 +86,7 @@ func (r *Replica) Describe(now Ticks) (voters, observers []Progress, ok bool) {
 		voters = append(voters, p)
 	}
 	for _, p := range r.lead.progress {
-		if voterIndex(r.cfg.Voters, p.Key) < 0 && now-p.LastFetch < observerSession {
+		if voterIndex(r.voters, p.Key) < 0 && now-p.LastFetch < observerSession {
 			observers = append(observers, p)
 		}
 	}

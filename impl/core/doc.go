@@ -17,13 +17,13 @@
 // commit.go (appends and the high watermark), reads.go, snapshots.go (taken, and the
 // log start), snapshot_leader.go, snapshot_follower.go, requests.go (one request in
 // flight per peer, and timers), events.go (what a trace records), and the pure parts
-// quorum.go, log.go and disk.go. An action of the specification is one function of
+// quorum.go, log.go and disk.go. Which voter set is in force is in voters.go, and how a
+// leader changes it in membership.go. An action of the specification is one function of
 // that name.
 //
 // The package has no clock, randomness, file, socket, goroutine or lock: time is
 // an argument, random timeouts come from [Config.Seed]. It holds no record bytes,
 // only where the log starts and ends, its flushed end, where each epoch starts, and
 // which snapshots there are. It does not know cluster ids, addresses, formats or
-// checksums: the driver checks those before it hands a message over. Changes of the
-// voter set are not here yet.
+// checksums: the driver checks those before it hands a message over.
 package core

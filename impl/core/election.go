@@ -18,7 +18,7 @@ func (r *Replica) sendVoteRequests() {
 // would give it. The offset is the log end: a log is compared, not a commit.
 func (r *Replica) sendVoteRequest(p *peer) {
 	r.request(actSendVoteRequest, p, &Message{
-		Kind: Vote, To: r.cfg.Voters[p.voter], PreVote: r.role == Prospective,
+		Kind: Vote, To: r.voters[p.voter], PreVote: r.role == Prospective,
 		Offset: r.log.end, LastEpoch: r.log.lastEpoch(),
 	})
 }

@@ -35,6 +35,9 @@ const (
 	actHandleFetchSnapshotRequest     = "HandleFetchSnapshotRequest"
 	actHandleFetchSnapshotResponse    = "HandleFetchSnapshotResponse"
 	actInstallSnapshot                = "InstallSnapshot"
+	actAddVoter                       = "AddVoter"
+	actRemoveVoter                    = "RemoveVoter"
+	actUpdateVoter                    = "UpdateVoter"
 )
 
 // recording is what the action in progress did, for its event.
@@ -47,6 +50,7 @@ type recording struct {
 	flushed   Offset
 	snapshot  SnapshotID // that became one that is held
 	reset     bool       // the log is empty at the end of it
+	voters    bool       // another voter set is in force
 }
 
 var noArgs event.Args
@@ -94,6 +98,10 @@ func (r *Replica) trace(action string, args event.Args, in *Input, send *Op) {
 	if action == actRestart && r.cfg.Attach {
 		e.Attach = r.attachment()
 	}
+	if r.recording.voters && r.voterSet.Dynamic() {
+		e.State.Has |= event.HasVoters
+		e.State.Voters = r.voterSet.event()
+	}
 	r.recording = noRecording
 	r.op(OpEvent).Event = e
 }
@@ -110,27 +118,57 @@ func (r *Replica) recordReset(id SnapshotID) {
 	r.recording.snapshot, r.recording.reset, r.recording.flushed = id, true, id.End
 }
 
-func (r *Replica) recordAppend(base Offset, epoch Epoch, control bool, count int64) {
-	if !r.cfg.Trace {
-		return
+func (r *Replica) recordAppend(base Offset, epoch Epoch, kind string, count int64) {
+	if rec := &r.recording; r.cfg.Trace {
+		rec.begin(base)
+		rec.runs = appendRun(rec.runs, epoch, kind, count)
 	}
-	rec := &r.recording
+}
+
+func (r *Replica) recordVoters(base Offset, epoch Epoch, s *VoterSet) {
+	if rec := &r.recording; r.cfg.Trace {
+		rec.begin(base)
+		rec.runs = append(rec.runs, event.Run{Epoch: int32(epoch), Kind: event.KRaftVoters, Count: 1, Voters: s.event()})
+	}
+}
+
+func (r *Replica) recordBatch(b *BatchInfo) {
+	if rec := &r.recording; r.cfg.Trace {
+		rec.begin(b.Base)
+		rec.runs = appendBatch(rec.runs, b)
+	}
+}
+
+func (rec *recording) begin(base Offset) {
 	if !rec.changed {
 		rec.changed, rec.base = true, base
 	}
-	rec.runs = appendRun(rec.runs, epoch, control, count)
 }
 
-func appendRun(runs []event.Run, epoch Epoch, control bool, count int64) []event.Run {
-	kind := event.Data
-	if control {
-		kind = event.LeaderChange
-	}
+func appendRun(runs []event.Run, epoch Epoch, kind string, count int64) []event.Run {
 	if n := len(runs); n > 0 && runs[n-1].Epoch == int32(epoch) && runs[n-1].Kind == kind {
 		runs[n-1].Count += count
 		return runs
 	}
 	return append(runs, event.Run{Epoch: int32(epoch), Kind: kind, Count: count})
+}
+
+func appendBatch(runs []event.Run, b *BatchInfo) []event.Run {
+	switch {
+	case !b.Control:
+		return appendRun(runs, b.Epoch, event.Data, b.Count)
+	case b.Controls == nil:
+		return appendRun(runs, b.Epoch, event.LeaderChange, b.Count)
+	}
+	for _, c := range b.Controls {
+		if c.Kind == KRaftVotersRecord {
+			set := VoterSet{Voters: c.Voters}
+			runs = append(runs, event.Run{Epoch: int32(b.Epoch), Kind: event.KRaftVoters, Count: 1, Voters: set.event()})
+		} else {
+			runs = appendRun(runs, b.Epoch, c.Kind.String(), 1)
+		}
+	}
+	return runs
 }
 
 // observed is the state in an event. The driver may add more, a digest say.
@@ -184,8 +222,7 @@ func messageEvent(m *Message, correlation int32) event.Message {
 			e.Diverging = &event.EpochEnd{Epoch: int32(m.Diverging.Epoch), EndOffset: int64(m.Diverging.End)}
 		}
 		for i := range m.Batches {
-			b := &m.Batches[i]
-			e.Records = appendRun(e.Records, b.Epoch, b.Control, b.Count)
+			e.Records = appendBatch(e.Records, &m.Batches[i])
 		}
 		e.Snapshot = m.SnapshotID.event()
 	case m.Kind == FetchSnapshot:

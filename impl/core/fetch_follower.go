@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 // sendFetches sends a fetch if none is in flight: two would append the same
 // offsets twice. A fetch claims everything below its offset, so it waits until all
 // of that is durable (KAFKA-10533).
@@ -30,8 +32,8 @@ func (r *Replica) fetchTarget() *peer {
 		}
 	}
 	n := 0
-	for _, id := range r.cfg.Bootstrap {
-		if r.ready(r.peer(id)) {
+	for i := range r.peers {
+		if r.mayAsk(&r.peers[i]) {
 			n++
 		}
 	}
@@ -39,8 +41,8 @@ func (r *Replica) fetchTarget() *peer {
 		return nil
 	}
 	pick := r.random(uint64(n))
-	for _, id := range r.cfg.Bootstrap {
-		if p := r.peer(id); r.ready(p) {
+	for i := range r.peers {
+		if p := &r.peers[i]; r.mayAsk(p) {
 			if pick == 0 {
 				return p
 			}
@@ -48,6 +50,15 @@ func (r *Replica) fetchTarget() *peer {
 		}
 	}
 	return nil
+}
+
+// mayAsk says whether a peer can be asked who leads: a bootstrap server, or a voter if no
+// others are configured.
+func (r *Replica) mayAsk(p *peer) bool {
+	if len(r.cfg.Bootstrap) == 0 {
+		return p.voter >= 0 && r.ready(p)
+	}
+	return slices.Contains(r.cfg.Bootstrap, p.id) && r.ready(p)
 }
 
 func (r *Replica) sendFetch(p *peer) {
@@ -115,6 +126,9 @@ func (r *Replica) cutsCommitted(m *Message) bool {
 func (r *Replica) truncate(to Offset) {
 	r.assert(to >= r.hwFloor, "truncation below the high watermark")
 	r.log.cut(to)
+	if r.history.cut(to) {
+		r.takeEffect()
+	}
 	r.op(OpTruncate).End = to
 	r.recordTruncation(to)
 	r.askFlush()
@@ -130,21 +144,43 @@ func (r *Replica) appendFetched(m *Message) {
 		b := &m.Batches[i]
 		fits := b.Base == r.log.end && b.Count > 0 && b.End == b.Base+Offset(b.Count) &&
 			b.Epoch >= last && b.Epoch <= r.epoch && b.Size >= 0 && size+b.Size <= len(m.Records)
-		if !fits {
+		if !fits || !r.takeControls(b) {
 			break
 		}
 		r.log.grow(b.Epoch, b.End)
 		last = b.Epoch
 		size += b.Size
 		n++
-		r.recordAppend(b.Base, b.Epoch, b.Control, b.Count)
+		r.recordBatch(b)
 	}
 	if n == 0 {
 		return
 	}
+	if r.history.last() != r.voterSet {
+		r.takeEffect()
+	}
 	o := r.op(OpAppendRaw)
 	o.Base, o.End, o.Raw, o.Batches = base, r.log.end, m.Records[:size], m.Batches[:n]
 	r.askFlush()
+}
+
+// takeControls adds the voter sets of a batch to the history, or none if one of them could
+// not follow the one before: no leader of ours writes that.
+func (r *Replica) takeControls(b *BatchInfo) bool {
+	if b.Controls != nil && int64(len(b.Controls)) != b.Count {
+		return false
+	}
+	for i, c := range b.Controls {
+		if c.Kind != KRaftVotersRecord {
+			continue
+		}
+		if !r.history.mayFollow(c.Voters) {
+			r.history.cut(b.Base)
+			return false
+		}
+		r.history.add(b.Base+Offset(i), c.Voters)
+	}
+	return true
 }
 
 // learnHighWatermark raises the high watermark of a follower. One that is lower is

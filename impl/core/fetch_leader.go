@@ -42,7 +42,7 @@ func (r *Replica) fetchRequest(m *Message) (answer Message, readTo Offset) {
 		return answer, 0
 	}
 	r.lead.follow(r, m.From, m.Offset)
-	if i := voterIndex(r.cfg.Voters, m.From); i >= 0 {
+	if i := voterIndex(r.voters, m.From); i >= 0 {
 		v := &r.lead.voters[i]
 		v.end, v.lastFetch, v.hasFetch = m.Offset, r.now, true
 		r.noteQuorum(i)
@@ -140,6 +140,7 @@ func (r *Replica) failWaiting() {
 	r.parked = r.parked[:0]
 	r.failAppends()
 	r.failReads()
+	r.failVoterChange()
 	if r.flush {
 		r.askFlush()
 	}

@@ -24,7 +24,7 @@ type voterState struct {
 }
 
 func (l *leaderState) start(r *Replica) {
-	n := len(r.cfg.Voters)
+	n := len(r.voters)
 	*l = leaderState{
 		epochStart: r.log.end,
 		granting:   l.granting[:0],
@@ -35,7 +35,7 @@ func (l *leaderState) start(r *Replica) {
 	for i := range l.voters {
 		l.voters[i].end = UnknownOffset // its own too, until it has flushed a record of the epoch
 		if r.nominee.votes[i] == granted {
-			l.granting = append(l.granting, r.cfg.Voters[i].ID)
+			l.granting = append(l.granting, r.voters[i].ID)
 		}
 	}
 	r.restartCheckQuorum()
@@ -55,6 +55,7 @@ func (r *Replica) leaderWork() {
 	r.wakeParked()
 	r.completeAppends()
 	r.serveReads()
+	r.completeVoterChange()
 	if r.now >= l.heartbeat {
 		for i := range l.voters {
 			v := &l.voters[i]
@@ -82,7 +83,7 @@ func (r *Replica) sendBeginQuorumEpochs() {
 }
 
 func (r *Replica) sendBeginQuorumEpoch(p *peer) {
-	m := Message{Kind: BeginQuorumEpoch, To: r.cfg.Voters[p.voter]}
+	m := Message{Kind: BeginQuorumEpoch, To: r.voters[p.voter]}
 	if r.reads.active {
 		m.Read = r.reads.round
 	}
@@ -120,7 +121,7 @@ func (r *Replica) handleBeginQuorumEpochResponse(in *Input, p *peer, changed boo
 // successors are the other voters, the one with the most of the log first.
 func (r *Replica) successors() []ReplicaKey {
 	var order []int
-	for i := range r.cfg.Voters {
+	for i := range r.voters {
 		if i != r.self {
 			order = append(order, i)
 		}
@@ -133,11 +134,11 @@ func (r *Replica) successors() []ReplicaKey {
 		case x < y:
 			return 1
 		}
-		return int(r.cfg.Voters[a].ID - r.cfg.Voters[b].ID)
+		return int(r.voters[a].ID - r.voters[b].ID)
 	})
 	keys := make([]ReplicaKey, len(order))
 	for i, v := range order {
-		keys[i] = r.cfg.Voters[v]
+		keys[i] = r.voters[v]
 	}
 	return keys
 }
@@ -165,8 +166,7 @@ func (r *Replica) handleEndQuorumEpochRequest(in *Input) {
 		answer.Error = InvalidRequest
 	}
 	if answer.Error == None && r.role == Follower && r.leader == m.From.ID {
-		self := ReplicaKey{ID: r.cfg.ID, Directory: r.cfg.Directory}
-		r.follow.deadline = r.now + endQuorumDelay(m.Preferred, self, r.cfg.ElectionBackoffMax)
+		r.follow.deadline = r.now + endQuorumDelay(m.Preferred, r.key(), r.cfg.ElectionBackoffMax)
 		if r.cfg.GrantPreVoteAfterEnd {
 			r.follow.fetched = false
 		}
@@ -192,16 +192,19 @@ func (r *Replica) restartCheckQuorum() {
 		l.voters[i].fetched = false
 	}
 	l.checkQuorum = r.now + r.cfg.FetchTimeout + r.cfg.FetchTimeout/2
-	if len(l.voters) == 1 {
+	if len(l.voters) == 1 && r.self == 0 {
 		l.checkQuorum = Never
 	}
 }
 
-// noteQuorum counts the voters that have fetched, the leader with them.
+// noteQuorum counts the voters that have fetched, the leader with them if it is one.
 func (r *Replica) noteQuorum(voter int) {
 	l := &r.lead
 	l.voters[voter].fetched = true
-	n := 1
+	n := 0
+	if r.self >= 0 {
+		n = 1
+	}
 	for i := range l.voters {
 		if l.voters[i].fetched {
 			n++
@@ -214,8 +217,11 @@ func (r *Replica) noteQuorum(voter int) {
 
 func (r *Replica) leaderWake() Ticks {
 	wake := min(r.lead.checkQuorum, r.clients.wake())
-	if len(r.lead.voters) > 1 {
+	if len(r.lead.voters) > 1 || r.self < 0 {
 		wake = min(wake, r.lead.heartbeat)
+	}
+	if r.change.active {
+		wake = min(wake, r.change.deadline)
 	}
 	for i := range r.parked {
 		wake = min(wake, r.parked[i].deadline)

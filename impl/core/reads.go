@@ -8,12 +8,11 @@ import "github.com/quorate/quorate/traces/event"
 // begun the voter still followed this leader.
 
 type readState struct {
-	round     int64 // of the latest round; grows for the life of the process
-	active    bool
-	offset    Offset     // high watermark when the round began
-	serving   []ClientID // clients of the round
-	waiting   []ClientID // for the next one
-	confirmed int        // voters that confirmed the round
+	round   int64 // of the latest round; grows for the life of the process
+	active  bool
+	offset  Offset     // high watermark when the round began
+	serving []ClientID // clients of the round
+	waiting []ClientID // for the next one
 }
 
 func (r *Replica) clientRead(in *Input) {
@@ -31,7 +30,7 @@ func (r *Replica) serveReads() {
 	rs := &r.reads
 	for {
 		switch {
-		case rs.active && rs.confirmed+1 >= majority(len(r.cfg.Voters)):
+		case rs.active && r.confirmations() >= majority(len(r.voters)):
 			r.serveRead()
 		case !rs.active && len(rs.waiting) > 0 && r.hw != UnknownOffset:
 			r.startRead()
@@ -47,23 +46,37 @@ func (r *Replica) startRead() {
 	r.assert(r.role == Leader, "only a Leader serves reads")
 	r.assert(r.hw > r.lead.epochStart, "a read before a record of the epoch is committed")
 	rs.round++
-	rs.active, rs.offset, rs.confirmed = true, r.hw, 0
+	rs.active, rs.offset = true, r.hw
 	rs.serving, rs.waiting = rs.waiting, rs.serving[:0]
 	for i := range r.lead.voters {
 		r.lead.voters[i].confirmed = false
 	}
-	r.lead.voters[r.self].confirmed = true
+	if r.self >= 0 {
+		r.lead.voters[r.self].confirmed = true
+	}
 	r.finish(actStartRead, event.Args{Read: rs.round}, nil, nil)
 }
 
 // confirmRead counts a voter whose answer is to a request that was sent after the
 // round began.
 func (r *Replica) confirmRead(p *peer) {
+	if p.voter < 0 {
+		return // it is none any more
+	}
 	v := &r.lead.voters[p.voter]
 	if r.reads.active && p.read == r.reads.round && !v.confirmed {
 		v.confirmed = true
-		r.reads.confirmed++
 	}
+}
+
+// confirmations are how many of the voters in force have confirmed the round.
+func (r *Replica) confirmations() (n int) {
+	for i := range r.lead.voters {
+		if r.lead.voters[i].confirmed {
+			n++
+		}
+	}
+	return n
 }
 
 // serveRead answers the reads of a round.

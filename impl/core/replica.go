@@ -7,10 +7,16 @@ import (
 
 // Replica is one KRaft replica. It is not safe for concurrent use.
 type Replica struct {
-	cfg  Config
-	self int // place in cfg.Voters, -1: observer
-	now  Ticks
-	out  *Effects // of the Step in progress
+	cfg Config
+	// The voter set in force, the keys of its members, and the place of this replica among
+	// them, -1 if it is an observer.
+	history  voterHistory
+	voterSet *VoterSet
+	voters   []ReplicaKey
+	self     int
+
+	now Ticks
+	out *Effects // of the Step in progress
 
 	role   Role
 	epoch  Epoch
@@ -28,6 +34,7 @@ type Replica struct {
 	electionDeadline Ticks // Unattached, Prospective, Candidate, Resigned; observers: Never
 	nominee          nomineeState
 	lead             leaderState
+	change           voterChange
 	follow           followerState
 	resigned         resignedState
 
@@ -61,13 +68,12 @@ func New(cfg Config, disk DiskState, now Ticks, out *Effects) (*Replica, error) 
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	if err := disk.check(&cfg); err != nil {
+	if err := errors.Join(disk.check(&cfg), disk.checkVoters()); err != nil {
 		return nil, err
 	}
 	out.reset()
 	r := &Replica{
 		cfg: cfg, now: now, out: out, rng: cfg.Seed,
-		self:   voterIndex(cfg.Voters, ReplicaKey{ID: cfg.ID, Directory: cfg.Directory}),
 		leader: NoReplica, voted: NoKey, hw: UnknownOffset, hwFloor: UnknownOffset,
 		recording: noRecording,
 		log: logState{
@@ -78,9 +84,14 @@ func New(cfg Config, disk DiskState, now Ticks, out *Effects) (*Replica, error) 
 	if latest := r.log.latest(); latest != NoSnapshot {
 		r.hwFloor = latest.End // it is committed; that more is, the leader has to say
 	}
-	for i, v := range cfg.Voters {
-		r.peers = append(r.peers, peer{id: v.ID, voter: i})
+	r.history.static = &VoterSet{Offset: StaticVoters}
+	for _, key := range cfg.Voters {
+		r.history.static.Voters = append(r.history.static.Voters, Voter{Key: key})
 	}
+	for _, s := range disk.VoterSets {
+		r.history.add(s.Offset, s.Voters)
+	}
+	r.useVoters()
 	for _, id := range cfg.Bootstrap {
 		r.peer(id)
 	}
@@ -123,6 +134,16 @@ func (r *Replica) Step(now Ticks, in *Input, out *Effects) {
 		r.snapshotVerified(in)
 	case InputAdvanceLogStart:
 		r.advanceLogStart(in)
+	case InputAddVoter:
+		r.addVoter(in)
+	case InputVoterChecked:
+		r.voterChecked(in)
+	case InputRemoveVoter:
+		r.removeVoter(in)
+	case InputUpdateVoter:
+		r.updateVoter(in)
+	case InputBootstrap:
+		r.addBootstrap(in.Peer)
 	}
 	r.poll()
 }
@@ -149,7 +170,11 @@ func (r *Replica) poll() {
 	}
 	if r.role == Leader {
 		r.leaderWork()
-	} else {
+		if r.leaves() {
+			r.resign(actResign)
+		}
+	}
+	if r.role != Leader {
 		r.failWaiting()
 	}
 	if len(r.written) > 0 {
@@ -171,21 +196,20 @@ func (r *Replica) restart(disk DiskState) {
 		// or an older copy.
 		e = Election{Epoch: last, Leader: NoReplica, Voted: NoKey}
 	}
-	self := ReplicaKey{ID: r.cfg.ID, Directory: r.cfg.Directory}
 	r.epoch, r.leader, r.voted = e.Epoch, e.Leader, e.Voted
 	r.restartElectionTimer()
 	switch {
 	case r.leader != NoReplica && r.leader == r.cfg.ID:
 		// Never leader again in this epoch: an unflushed tail may be gone (KAFKA-10527).
 		r.role = Resigned
-		r.resigned = resignedState{acked: make([]bool, len(r.cfg.Voters))}
+		r.resigned = resignedState{acked: make([]bool, len(r.voters))}
 		r.restartElectionTimerAlways()
-	case r.voted.ID != NoReplica && r.voted.matches(self) && r.self >= 0 && r.leader == NoReplica:
+	case r.voted.ID != NoReplica && r.voted.matches(r.key()) && r.mayStand() && r.leader == NoReplica:
 		// One that lost to a leader it has followed since does not stand again: it may
 		// hold records of this epoch, and its request would be refused as invalid. Kafka
 		// looks at the vote alone (docs/divergence.md).
 		r.role = Candidate
-		r.nominee.start(r.cfg.Voters, r.self)
+		r.nominee.start(r.voters, r.self)
 		r.nominee.retries = 1
 	case r.voted.ID != NoReplica && !r.cfg.PreVote:
 		r.role, r.leader = Unattached, NoReplica
@@ -195,11 +219,11 @@ func (r *Replica) restart(disk DiskState) {
 	default:
 		r.role = Unattached
 	}
-	if len(r.cfg.Voters) == 1 && r.self == 0 {
+	if len(r.voters) == 1 && r.self == 0 {
 		r.electionDeadline, r.follow.deadline = r.now, r.now // nobody to wait for
 	}
 	r.durable.Epoch = -1 // the file is written even if it is there: it may not be durable
-	r.recording.flushed = r.log.flushed
+	r.recording.flushed, r.recording.voters = r.log.flushed, true
 	r.done(actRestart, nil)
 }
 
@@ -260,14 +284,7 @@ func (c *Config) defaults() {
 	if c.MaxSnapshotBytes == 0 {
 		c.MaxSnapshotBytes = 8 << 20
 	}
-	c.Voters = slices.Clone(c.Voters)
-	if len(c.Bootstrap) > 0 {
-		c.Bootstrap = slices.Clone(c.Bootstrap)
-		return
-	}
-	for _, v := range c.Voters {
-		c.Bootstrap = append(c.Bootstrap, v.ID)
-	}
+	c.Voters, c.Bootstrap = slices.Clone(c.Voters), slices.Clone(c.Bootstrap)
 }
 
 func (c *Config) check() error {

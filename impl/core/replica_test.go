@@ -127,7 +127,11 @@ func TestClusterIdles(t *testing.T) {
 
 // chaos runs a seed with loss, partitions and crashes, then heals it.
 func chaos(t *testing.T, seed uint64, voters int, change func(*Config), more ...func(*cluster)) *cluster {
-	c := newCluster(t, voters, 1, seed, change)
+	return rage(newCluster(t, voters, 1, seed, change), more...)
+}
+
+// rage does that to a cluster.
+func rage(c *cluster, more ...func(*cluster)) *cluster {
 	for _, m := range more {
 		m(c)
 	}
@@ -135,6 +139,9 @@ func chaos(t *testing.T, seed uint64, voters int, change func(*Config), more ...
 	for i := range 120 {
 		c.run(Ticks(c.rng.IntN(400)), nil)
 		n := c.nodes[c.rng.IntN(len(c.nodes))]
+		if len(c.changes) > 0 || n.zero != nil {
+			c.changeVoters()
+		}
 		switch c.rng.IntN(10) {
 		case 0:
 			c.isolate(n, true)

@@ -1,6 +1,9 @@
 package core
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // peer is a replica that requests are sent to, one at a time (RequestManager).
 type peer struct {
@@ -40,6 +43,15 @@ func (r *Replica) knows(id ReplicaID) bool {
 		}
 	}
 	return false
+}
+
+// addBootstrap: there is one more that may know who leads.
+func (r *Replica) addBootstrap(id ReplicaID) {
+	if id == r.cfg.ID || slices.Contains(r.cfg.Bootstrap, id) {
+		return
+	}
+	r.cfg.Bootstrap = append(r.cfg.Bootstrap, id)
+	r.peer(id)
 }
 
 func (r *Replica) ready(p *peer) bool {
@@ -83,7 +95,7 @@ func (r *Replica) request(action string, p *peer, m *Message) {
 	p.busy, p.kind, p.correlation = true, m.Kind, r.correlation
 	p.deadline = r.now + r.cfg.RequestTimeout
 	p.preVote, p.read, p.offset = m.PreVote, m.Read, m.Offset
-	m.From = ReplicaKey{ID: r.cfg.ID, Directory: r.cfg.Directory}
+	m.From = r.key()
 	m.Epoch = r.epoch
 	r.finish(action, noArgs, nil, &Op{Kind: OpSendRequest, Peer: p.id, Correlation: r.correlation, Message: *m})
 }
@@ -259,7 +271,7 @@ func (r *Replica) nextWake() Ticks {
 	switch r.role {
 	case Follower:
 		// An observer stays what it is, and a snapshot that is verified stops the timer.
-		if !r.receiving.verifying && (r.self >= 0 || r.follow.deadline > r.now) {
+		if !r.receiving.verifying && (r.mayStand() || r.follow.deadline > r.now) {
 			wake = min(wake, r.follow.deadline)
 		}
 	case Leader:
@@ -280,7 +292,7 @@ func (r *Replica) nextWake() Ticks {
 // restartElectionTimer draws a new election timer. An observer's never expires.
 func (r *Replica) restartElectionTimer() {
 	r.restartElectionTimerAlways()
-	if r.self < 0 {
+	if !r.mayStand() {
 		r.electionDeadline = Never
 	}
 }

@@ -17,7 +17,9 @@ type nomineeState struct {
 
 func (n *nomineeState) start(voters []ReplicaKey, self int) {
 	n.votes = append(n.votes[:0], make([]ballot, len(voters))...)
-	n.votes[self] = granted
+	if self >= 0 {
+		n.votes[self] = granted
+	}
 	n.backingOff, n.oldPeer = false, false
 }
 
@@ -40,7 +42,7 @@ func (r *Replica) toUnattached(epoch Epoch) {
 		r.restartElectionTimer()
 	default: // the rest of the election timer goes on
 	}
-	if r.self < 0 {
+	if !r.mayStand() {
 		r.electionDeadline = Never
 	}
 	r.role, r.epoch, r.leader, r.voted = Unattached, epoch, NoReplica, NoKey
@@ -94,11 +96,11 @@ func (r *Replica) learn(epoch Epoch, leader ReplicaID, announced bool) bool {
 // becomeProspective asks whether it would be elected, and changes nothing durable
 // (KIP-996). Epoch, leader and vote stay.
 func (r *Replica) becomeProspective() {
-	r.assert(r.self >= 0, "an observer becomes Prospective")
+	r.assert(r.mayStand(), "an observer becomes Prospective")
 	r.assert(r.cfg.PreVote, "Prospective without Pre-Vote")
 	r.assert(r.role == Follower || r.role == Unattached || r.role == Candidate, "to Prospective from another role")
 	r.role = Prospective
-	r.nominee.start(r.cfg.Voters, r.self)
+	r.nominee.start(r.voters, r.self)
 	r.restartElectionTimer()
 	r.resetConnections()
 	r.done(actBecomeProspective, nil)
@@ -121,7 +123,7 @@ func (r *Replica) abandonPreVote() {
 
 // becomeCandidate starts a new epoch with a vote for itself.
 func (r *Replica) becomeCandidate() {
-	r.assert(r.self >= 0, "an observer becomes Candidate")
+	r.assert(r.mayStand(), "an observer becomes Candidate")
 	r.assert(r.role != Leader, "a leader becomes Candidate")
 	r.assert(r.cfg.PreVote == (r.role == Prospective), "with Pre-Vote, and only then, Prospective comes first")
 	r.assert(r.role != Prospective || tally(r.nominee.votes) == won || r.nominee.oldPeer, "Candidate without a majority of pre-votes")
@@ -132,8 +134,8 @@ func (r *Replica) becomeCandidate() {
 	}
 	r.role, r.leader = Candidate, NoReplica
 	r.epoch++
-	r.voted = ReplicaKey{ID: r.cfg.ID, Directory: r.cfg.Directory}
-	r.nominee.start(r.cfg.Voters, r.self)
+	r.voted = r.key()
+	r.nominee.start(r.voters, r.self)
 	r.restartElectionTimer()
 	r.resetConnections()
 	r.done(actBecomeCandidate, nil)
@@ -158,7 +160,7 @@ func (r *Replica) becomeLeader() {
 func (r *Replica) resign(action string) {
 	r.assert(r.role == Leader, "only a Leader resigns")
 	r.role = Resigned
-	r.resigned.acked = append(r.resigned.acked[:0], make([]bool, len(r.cfg.Voters))...)
+	r.resigned.acked = append(r.resigned.acked[:0], make([]bool, len(r.voters))...)
 	r.resigned.preferred = r.successors()
 	r.restartElectionTimerAlways()
 	r.resetConnections()
@@ -195,7 +197,7 @@ func (r *Replica) expireRole() bool {
 	case Candidate:
 		return r.expireCandidate()
 	case Follower:
-		if r.self < 0 || r.now < r.follow.deadline || r.receiving.verifying {
+		if !r.mayStand() || r.now < r.follow.deadline || r.receiving.verifying {
 			return false
 		}
 		r.stand()
@@ -208,7 +210,7 @@ func (r *Replica) expireRole() bool {
 		if r.now < r.electionDeadline {
 			return false
 		}
-		if r.self < 0 || r.cfg.PreVote {
+		if !r.mayStand() || r.cfg.PreVote {
 			r.leaveResigned()
 		} else {
 			r.becomeCandidate()
@@ -222,7 +224,7 @@ func (r *Replica) expireRole() bool {
 func (r *Replica) postpone() {
 	later := r.now + r.cfg.ElectionTimeout
 	switch {
-	case r.role == Follower && r.self >= 0 && r.now >= r.follow.deadline:
+	case r.role == Follower && r.mayStand() && r.now >= r.follow.deadline:
 		r.follow.deadline = later
 	case r.role == Candidate && r.nominee.backingOff && r.now >= r.nominee.backoffUntil:
 		r.nominee.backoffUntil = later

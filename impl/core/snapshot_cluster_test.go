@@ -56,12 +56,13 @@ type testContent struct {
 	Epoch   Epoch
 	Control bool
 	Value   string
+	Voters  []Voter
 }
 
 func pack(records []testRecord) []byte {
 	var all []testContent
 	for _, r := range records {
-		all = append(all, testContent{r.epoch, r.control, r.value})
+		all = append(all, testContent{r.epoch, r.control, r.value, r.voters})
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {
@@ -74,7 +75,7 @@ func unpack(raw []byte) (records []testRecord, err error) {
 	var all []testContent
 	err = json.Unmarshal(raw, &all)
 	for _, r := range all {
-		records = append(records, testRecord{r.Epoch, r.Control, r.Value})
+		records = append(records, testRecord{r.Epoch, r.Control, r.Value, r.Voters})
 	}
 	return records, err
 }
@@ -93,6 +94,9 @@ func (c *cluster) carryOutSnapshot(n *testNode, o *Op) {
 		require.Equal(c.t, s.partID, o.SnapshotID)
 		require.Equal(c.t, int64(len(s.part)), o.Size)
 		in := Input{Kind: InputSnapshotVerified, SnapshotID: o.SnapshotID, Transfer: o.Transfer}
+		if records, err := unpack(s.part); err == nil {
+			in.VoterSet = lastVoters(records)
+		}
 		if c.rng.IntN(8) == 0 {
 			in.Error = InvalidRequest // bits that flipped on the way
 		}

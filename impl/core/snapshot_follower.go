@@ -114,22 +114,30 @@ func (r *Replica) snapshotVerified(in *Input) {
 		}
 		return
 	}
-	r.installSnapshot()
+	r.installSnapshot(in.VoterSet)
 }
 
 // installSnapshot is the action InstallSnapshot: the log is empty and begins at the end
 // of the snapshot, which is committed. (KafkaMetadataLog.truncateToLatestSnapshot)
-func (r *Replica) installSnapshot() {
+func (r *Replica) installSnapshot(voters []Voter) {
 	s := r.receiving
 	r.assert(s.epoch == r.epoch, "a snapshot of another epoch's leader is installed")
 	r.assert(s.id.Epoch <= r.durable.Epoch, "a snapshot is installed before its epoch is durable")
 	r.assert(s.id.End > r.hwFloor, "a snapshot is installed below the high watermark")
 	r.assert(!r.log.contains(s.id), "a snapshot is installed that the log has")
+	r.assert(voters == nil || checkVoters(voters) == "", "a snapshot is installed whose voter set is none")
 	r.assert(r.log.settled(), "a snapshot is installed while the log is not durable")
 	r.receiving = receiving{transfer: s.transfer}
 	r.log.reset(Snapshot{ID: s.id, Size: s.size})
 	r.hw, r.hwFloor = s.id.End, s.id.End
 	r.op(OpInstallSnapshot).SnapshotID = s.id
 	r.recordReset(s.id)
+	r.history.sets = nil
+	if voters != nil {
+		r.history.add(s.id.End-1, voters)
+	}
+	if r.history.last() != r.voterSet {
+		r.takeEffect()
+	}
 	r.finish(actInstallSnapshot, event.Args{Snapshot: s.id.event()}, nil, nil)
 }

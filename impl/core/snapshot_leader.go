@@ -12,7 +12,7 @@ func (r *Replica) handleFetchSnapshotRequest(in *Input) {
 	if answer.Error == None {
 		answer.Size = size
 		length = int32(min(int64(max(m.MaxBytes, 0)), int64(r.cfg.MaxSnapshotBytes), size-m.Position))
-		if i := voterIndex(r.cfg.Voters, m.From); i >= 0 {
+		if i := voterIndex(r.voters, m.From); i >= 0 {
 			// It follows, but where its log ends it has not said.
 			r.lead.voters[i].lastFetch, r.lead.voters[i].hasFetch = r.now, true
 			r.noteQuorum(i)

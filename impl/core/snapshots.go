@@ -71,6 +71,7 @@ func (r *Replica) advanceLogStart(in *Input) {
 	r.assert(id.End <= r.hwFloor, "the log start passes the high watermark")
 	r.assert(id.End <= l.flushed, "the log start passes what is flushed")
 	l.advanceStart(id)
+	r.history.forget(id.End)
 	r.op(OpAdvanceLogStart).SnapshotID = id
 	r.finish(actAdvanceLogStart, event.Args{Snapshot: id.event()}, nil, nil)
 }

@@ -43,7 +43,7 @@ var core = []Defect{
 	}},
 	{Name: "commit-divergent", Wrong: "a fetch that diverges counts as progress", Edits: []Edit{
 		in("fetch_leader.go", "\tif d, diverges := r.log.diverges(m.Offset, m.LastEpoch); diverges {\n",
-			"\tif i := voterIndex(r.cfg.Voters, m.From); i >= 0 {\n\t\tr.lead.voters[i].end = m.Offset\n\t\tr.advanceHighWatermark()\n\t}\n"+
+			"\tif i := voterIndex(r.voters, m.From); i >= 0 {\n\t\tr.lead.voters[i].end = m.Offset\n\t\tr.advanceHighWatermark()\n\t}\n"+
 				"\tif d, diverges := r.log.diverges(m.Offset, m.LastEpoch); diverges {\n"),
 		in("commit.go", "\tr.assert(hw <= r.log.end, \"the high watermark is past the log end\")\n", ""),
 	}},
@@ -85,13 +85,13 @@ var core = []Defect{
 		in("election.go", "tally(r.nominee.votes) != undecided || !r.log.settled() {", "tally(r.nominee.votes) != undecided {"),
 	}},
 	{Name: "leader-again", Wrong: "a leader that restarts leads the same epoch again", Edits: []Edit{
-		in("replica.go", "\t\tr.role = Resigned\n\t\tr.resigned = resignedState{acked: make([]bool, len(r.cfg.Voters))}\n\t\tr.restartElectionTimerAlways()\n",
-			"\t\tr.role = Leader\n\t\tr.nominee.start(r.cfg.Voters, r.self)\n\t\tr.lead.start(r)\n\t\tr.lead.changeWritten = true\n"),
+		in("replica.go", "\t\tr.role = Resigned\n\t\tr.resigned = resignedState{acked: make([]bool, len(r.voters))}\n\t\tr.restartElectionTimerAlways()\n",
+			"\t\tr.role = Leader\n\t\tr.nominee.start(r.voters, r.self)\n\t\tr.lead.start(r)\n\t\tr.lead.changeWritten = true\n"),
 	}},
 	{Name: "pre-vote-is-vote", Wrong: "the answer to a pre-vote counts as a vote", Edits: []Edit{
 		in("election.go", "nominee := r.role == Candidate && !p.preVote || r.role == Prospective && p.preVote", "nominee := r.role == Candidate || r.role == Prospective"),
-		in("roles.go", "\tr.nominee.start(r.cfg.Voters, r.self)\n\tr.restartElectionTimer()\n\tr.resetConnections()\n\tr.done(actBecomeCandidate, nil)\n",
-			"\tif r.nominee.retries > 1 || !r.cfg.PreVote {\n\t\tr.nominee.start(r.cfg.Voters, r.self)\n\t}\n\tr.restartElectionTimer()\n\tr.resetConnections()\n\tr.done(actBecomeCandidate, nil)\n"),
+		in("roles.go", "\tr.nominee.start(r.voters, r.self)\n\tr.restartElectionTimer()\n\tr.resetConnections()\n\tr.done(actBecomeCandidate, nil)\n",
+			"\tif r.nominee.retries > 1 || !r.cfg.PreVote {\n\t\tr.nominee.start(r.voters, r.self)\n\t}\n\tr.restartElectionTimer()\n\tr.resetConnections()\n\tr.done(actBecomeCandidate, nil)\n"),
 	}},
 
 	// Replication.
@@ -133,7 +133,7 @@ var core = []Defect{
 	}},
 	{Name: "snapshot-is-progress", Wrong: "a fetch that is sent to a snapshot counts as progress", Edits: []Edit{
 		in("fetch_leader.go", "\tif r.log.belowLog(m.Offset, m.LastEpoch) {\n",
-			"\tif i := voterIndex(r.cfg.Voters, m.From); i >= 0 && r.log.belowLog(m.Offset, m.LastEpoch) {\n\t\tr.lead.voters[i].end = m.Offset\n\t\tr.advanceHighWatermark()\n\t}\n"+
+			"\tif i := voterIndex(r.voters, m.From); i >= 0 && r.log.belowLog(m.Offset, m.LastEpoch) {\n\t\tr.lead.voters[i].end = m.Offset\n\t\tr.advanceHighWatermark()\n\t}\n"+
 				"\tif r.log.belowLog(m.Offset, m.LastEpoch) {\n"),
 	}},
 	{Name: "installed-unknown", Wrong: "who installs a snapshot does not know that what it holds is committed", Edits: []Edit{
@@ -142,7 +142,7 @@ var core = []Defect{
 
 	// Reads.
 	{Name: "read-unconfirmed", Wrong: "a leader answers reads without asking whether it still leads", Edits: []Edit{
-		in("reads.go", "case rs.active && rs.confirmed+1 >= majority(len(r.cfg.Voters)):", "case rs.active:"),
+		in("reads.go", "case rs.active && r.confirmations() >= majority(len(r.voters)):", "case rs.active:"),
 	}},
 	{Name: "read-old-hw", Wrong: "a new leader answers reads with the high watermark that it knew as a follower", Edits: []Edit{
 		in("roles.go", "\tr.hw = UnknownOffset // until a record of this epoch is committed\n", ""),
