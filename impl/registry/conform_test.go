@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,24 @@ func specified(events []trace.Event, records int) kafkasql.Run {
 	return run
 }
 
+// followable is a recorded run, of any length, in the words of the specification.
+func followable(events []trace.Event) (run []kafkasql.Event) {
+	for _, e := range events {
+		f := kafkasql.Event{
+			Action: e.Action, Life: e.Instance, Image: e.Checkpoint, Key: e.Key, Offset: e.Offset + 1, First: e.First, Epoch: e.Epoch,
+			Start: e.Start, End: e.End, Kept: e.Kept,
+		}
+		switch {
+		case e.Action == trace.Append, e.Action == trace.CollectGarbage && strings.HasSuffix(e.Key, ".json"):
+			continue // an append may be told after it was applied; the commit beside an image is none
+		case e.Action == trace.TrimJournal:
+			f.Offset = e.Offset
+		}
+		run = append(run, f)
+	}
+	return run
+}
+
 func (n *inst) crash() {
 	n.stop()
 	n.w.trace.Record(trace.Event{Action: trace.Crash, Instance: n.ID(), Offset: -1})
@@ -90,7 +109,7 @@ func TestConform(t *testing.T) {
 	require.Len(t, collected, 4)
 	b.crash()
 	w.change(third.Key, flip)
-	w.trace.Record(trace.Event{Action: trace.DamageObject, Offset: -1})
+	w.trace.Record(trace.Event{Action: trace.DamageObject, Key: third.Key, Offset: -1})
 	a.crash()
 	c := w.start("", func(*registry.Config) {})
 	require.Equal(t, second.ID, c.Began().From.ID)
@@ -104,6 +123,8 @@ func TestConform(t *testing.T) {
 	n, err := kafkasql.Conform(run)
 	require.NoError(t, err, "%d of %d steps", n, len(run.Steps))
 	require.Greater(t, n, 40)
+	n, err = kafkasql.Follow(followable(events), 2)
+	require.NoError(t, err, "%d of %d steps", n, len(events))
 
 	// One that leaves a step out, or takes one twice, is none.
 	for i, s := range run.Steps {
@@ -120,6 +141,50 @@ func TestConform(t *testing.T) {
 		}
 		_, err := kafkasql.Conform(other)
 		require.Error(t, err, "without step %d, %+v", i, s)
+	}
+	noticed(t, followable(events))
+}
+
+// noticed takes out, one after the other, what others depend on, and changes what others
+// rely on.
+func noticed(t *testing.T, run []kafkasql.Event) {
+	t.Helper()
+	last := map[string]int{}
+	for i, e := range run {
+		last[e.Life] = i
+	}
+	for i, e := range run {
+		change := func(name string, f func(e *kafkasql.Event)) {
+			other := slices.Clone(run)
+			f(&other[i])
+			_, err := kafkasql.Follow(other, 2)
+			require.Error(t, err, "%s of step %d, %+v", name, i+1, e)
+		}
+		switch e.Action {
+		case trace.Start, trace.Choose, trace.FetchImage, trace.Install, trace.ReplayAll, trace.BecomeReady, trace.BeginCapture, trace.FinishCapture,
+			trace.UploadChunk, trace.VerifyUpload:
+			if i < last[e.Life] {
+				_, err := kafkasql.Follow(append(slices.Clone(run[:i]), run[i+1:]...), 2)
+				require.Error(t, err, "without step %d, %+v", i+1, e)
+			}
+		}
+		switch e.Action {
+		case trace.Choose, trace.Install:
+			change("offset", func(e *kafkasql.Event) { e.Offset++ })
+			change("epoch", func(e *kafkasql.Event) { e.Epoch++ })
+			change("image", func(e *kafkasql.Event) { e.Image = "x" })
+		case trace.TrimJournal:
+			change("offset", func(e *kafkasql.Event) { e.Offset += 2 })
+			change("kept", func(e *kafkasql.Event) { e.Kept = e.Kept[1:] })
+		case trace.CollectGarbage:
+			change("kept", func(e *kafkasql.Event) { e.Kept = e.Kept[1:] })
+		case trace.BecomeReady:
+			change("offset", func(e *kafkasql.Event) { e.Offset-- })
+		case trace.Apply:
+			change("first", func(e *kafkasql.Event) { e.First = -1 })
+		case trace.RejectImage:
+			change("action", func(e *kafkasql.Event) { e.Action = trace.Install })
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/node"
 	"github.com/quorate/quorate/impl/registry"
+	"github.com/quorate/quorate/impl/registry/cli"
 	"github.com/quorate/quorate/impl/registry/journal"
 	"github.com/quorate/quorate/impl/registry/objects"
 	"github.com/quorate/quorate/impl/registry/trace"
@@ -33,6 +34,7 @@ const (
 	childSignal  = "REGISTRY_CHILD_SIGNAL"  // to itself
 	childPoint   = "REGISTRY_CHILD_POINT"   // where
 	childExpect  = "REGISTRY_CHILD_EXPECT"  // versions that it must find when it is ready
+	childArgs    = "REGISTRY_CHILD_ARGS"    // or what the command registry is told, a line for each
 )
 
 func TestMain(m *testing.M) {
@@ -42,6 +44,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if args := os.Getenv(childArgs); args != "" {
+		os.Exit(cli.Main(nil, strings.Split(args, "\n")))
 	}
 	os.Exit(m.Run())
 }

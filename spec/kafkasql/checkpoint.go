@@ -73,13 +73,15 @@ func (m *machine) verifyUpload(s *State, i int) bool {
 	return true
 }
 
-// abandonAttempt: the upload is not what it should be.
-func (m *machine) abandonAttempt(s *State, i int) bool {
+// abandonAttempt: the upload is not what it should be, or the attempt fails for a reason of
+// its own: no room, a store that is away, a commit that nobody acknowledges. The next one
+// begins from the beginning.
+func (m *machine) abandonAttempt(s *State, i int, fails bool) bool {
 	n := &s.I[i]
-	if n.Att == 0 || n.Step != Uploaded || !m.rules.VerifiesUpload || s.intact(Commit{Att: n.Att, Key: m.rules.Key(s, n.Att)}) {
+	if n.Att == 0 || !fails && (n.Step != Uploaded || !m.rules.VerifiesUpload || s.intact(Commit{Att: n.Att, Key: m.rules.Key(s, n.Att)})) {
 		return false
 	}
-	n.Att, n.Step = 0, Idle
+	n.Att, n.Step, n.Begun = 0, Idle, 0
 	return true
 }
 

@@ -199,7 +199,7 @@ func (j *judgement) works(a Action, p int) {
 			j.breaks(NoNeedlessAttempt, s.everythingCommitted(old))
 		}
 	case AbandonAttempt:
-		j.see(HalfUploadAbandoned, true)
+		j.see(HalfUploadAbandoned, j.arg>>12 == 0)
 	case AppendCommit, SendCommit:
 		j.see(CommittedTwice, old.Step == Unacknowledged)
 		if t.NCommits > s.NCommits {
@@ -254,4 +254,5 @@ func (j *judgement) committed() {
 	}
 	j.see(LateCommitAfterTrim, a.Off < s.LogStart)
 	j.see(LostLockCommitted, c.Fenced == 1)
+	j.see(AttemptFailed, s.Failures > 0 && m.model.Instances == 1)
 }

@@ -30,6 +30,7 @@ var listing = concern.Listing[Model, Change]{
 		concern.Number("damages", 0, 9, func(m *Model) *uint8 { return &m.Damages }),
 		concern.Number("rewinds", 0, 2, func(m *Model) *uint8 { return &m.Rewinds }),
 		concern.Number("lost", 0, 9, func(m *Model) *uint8 { return &m.Lost }),
+		concern.Number("failures", 0, 9, func(m *Model) *uint8 { return &m.Failures }),
 		concern.Number("clock-jumps", 0, 9, func(m *Model) *uint8 { return &m.Jumps }),
 		concern.Number("unread", 3, MaxCoord, func(m *Model) *int { return &m.Unread }),
 		concern.Switch("fine", func(m *Model) *bool { return &m.Fine }),

@@ -23,7 +23,7 @@ type Model struct {
 	// read, at most MaxCoord.
 	Unread int
 	// Budgets.
-	Crashes, Pauses, Trims, Damages, Rewinds, Lost, Moves, Jumps, Collections, Disks uint8
+	Crashes, Pauses, Trims, Damages, Rewinds, Lost, Moves, Jumps, Collections, Disks, Failures uint8
 	// Recreates: a rewind may be a new topic. KeepDisk: databases survive crashes. Clients:
 	// writes are waited for. LosesUploads: damage is an upload that the store does not keep.
 	// BoundedClocks: a lease expires only if its holder has ended or is paused.
@@ -64,7 +64,7 @@ func (m *Model) constants() string {
 		name string
 	}{
 		{m.Crashes, "crashes"}, {m.Pauses, "pauses"}, {m.Trims, "trims"}, {m.Collections, "collections"}, {m.Damages, "damages"}, {m.Disks, "lost disks"}, {m.Rewinds, "rewinds"},
-		{m.Lost, "lost acknowledgements"}, {m.Moves, "changes of version"}, {m.Jumps, "clock jumps"},
+		{m.Lost, "lost acknowledgements"}, {m.Failures, "failed attempts"}, {m.Moves, "changes of version"}, {m.Jumps, "clock jumps"},
 	} {
 		if b.n > 0 {
 			s += fmt.Sprintf(", %s %d", b.name, b.n)

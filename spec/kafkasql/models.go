@@ -78,6 +78,11 @@ var Models = []Model{
 		Crashes: 1, Trims: 1, Damages: 1, Lost: 1, LosesUploads: true,
 	},
 	{
+		Name: "kafkasql-t-fails", Why: "T: an attempt fails at any of its steps, and its instance makes another one",
+		Variant: T, Instances: 1, Up: 1, Script: []Kind{Create, Create}, Written: 1, Fine: true, Attempts: 3, Keep: 1,
+		Crashes: 1, Trims: 1, Collections: 1, Lost: 1, Failures: 2,
+	},
+	{
 		Name: "kafkasql-t-versions", Why: "T: instances of two versions, with records and schemas that the older one does not know",
 		Variant: T, Instances: 2, Up: 2, Script: []Kind{Create, CreateV2, Create}, Written: 1, Attempts: 2, Keep: 1,
 		Crashes: 1, Trims: 1, Moves: 1, Versions: []uint8{1, 2},

@@ -20,6 +20,7 @@ var pins = map[string]concern.Pin{
 	"kafkasql-t-local-behind":  {Distinct: 598, Depth: 16},
 	"kafkasql-t-local-restore": {Distinct: 502, Depth: 17},
 	"kafkasql-t-store":         {Distinct: 78438, Depth: 31},
+	"kafkasql-t-fails":         {Distinct: 69540, Depth: 32},
 	"kafkasql-t-versions":      {Distinct: 218639, Depth: 33},
 	"kafkasql-t-rejected":      {Distinct: 32948, Depth: 30},
 	"kafkasql-t-clients":       {Distinct: 16564, Depth: 21},

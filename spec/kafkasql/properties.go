@@ -64,6 +64,7 @@ const (
 	OldLockRead
 	WaitedForNobody
 	MadeAfterDamage
+	AttemptFailed
 )
 
 // Properties lists them, in the order of their bits.
@@ -127,6 +128,7 @@ var Properties = []checker.Property{
 	{Name: "OldLockRead", Kind: checker.Sometimes, Doc: "A: an instance starts and reads a lock whose holder is gone"},
 	{Name: "WaitedForNobody", Kind: checker.Sometimes, Doc: "A: an instance waits for a lease that nobody holds any more (A-8)"},
 	{Name: "MadeAfterDamage", Kind: checker.Sometimes, Doc: "an image is committed in the place of one that cannot be used any more"},
+	{Name: "AttemptFailed", Kind: checker.Sometimes, Doc: "an attempt fails for a reason of its own, and its instance commits another one"},
 }
 
 // Check implements concern.Spec.

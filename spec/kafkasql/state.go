@@ -194,8 +194,8 @@ type State struct {
 	Best, Hurt uint8
 
 	// Steps that a model allows only so often.
-	Crashes, Pauses, Trims, Damages, Rewinds, Lost, Moves, Jumps, Collected, Disks uint8
-	Unused                                                                         [pad]uint8
+	Crashes, Pauses, Trims, Damages, Rewinds, Lost, Moves, Jumps, Collected, Disks, Failures uint8
+	Unused                                                                                   [pad]uint8
 }
 
 // lineage says whether something that has applied the journal up to an offset, the last

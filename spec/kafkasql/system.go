@@ -8,7 +8,7 @@ import (
 )
 
 // pad makes the size of a State a multiple of 8.
-const pad = 5
+const pad = 4
 
 // Action numbers the actions.
 type Action uint8
@@ -89,9 +89,10 @@ const (
 	boundCollected
 	boundTopics
 	boundDisks
+	boundFailures
 )
 
-var boundNames = []string{"journal", "attempts", "crashes", "pauses", "trims", "damages", "rewinds", "lost acknowledgements", "versions", "clock jumps", "collections", "topics", "lost disks"}
+var boundNames = []string{"journal", "attempts", "crashes", "pauses", "trims", "damages", "rewinds", "lost acknowledgements", "versions", "clock jumps", "collections", "topics", "lost disks", "failed attempts"}
 
 type machine struct {
 	model *Model
@@ -282,7 +283,8 @@ func (m *machine) captures(g *give, i int) {
 	g.by(i, UploadChunk, arg|half<<8, m.uploadChunk(&g.t, i, false))
 	g.budget(i, UploadChunk, arg|half<<8|1<<12, &g.t.Damages, m.model.Damages, boundDamages, m.model.LosesUploads && m.uploadChunk(&g.t, i, true))
 	g.by(i, VerifyUpload, arg, m.verifyUpload(&g.t, i))
-	g.by(i, AbandonAttempt, arg, m.abandonAttempt(&g.t, i))
+	g.by(i, AbandonAttempt, arg, m.abandonAttempt(&g.t, i, false))
+	g.budget(i, AbandonAttempt, arg|1<<12, &g.t.Failures, m.model.Failures, boundFailures, m.abandonAttempt(&g.t, i, true))
 	g.by(i, AppendCommit, arg, m.appendCommit(&g.t, i, false))
 	if !m.model.Clients {
 		g.budget(i, AppendCommit, arg|1<<12, &g.t.Lost, m.model.Lost, boundLost, m.appendCommit(&g.t, i, true))
@@ -404,8 +406,10 @@ func (m *machine) formatStep(_ int, i checker.Instance) string {
 		return fmt.Sprintf("RetryAppend(op%d)", arg)
 	case Start:
 		return fmt.Sprintf("Start(end of journal %d)", arg)
-	case Choose, FetchImage, RejectImage, Install, BeginCapture, FinishCapture, VerifyUpload, AbandonAttempt, NoteOffsets, SendCommit, CollectGarbage, DamageObject:
+	case Choose, FetchImage, RejectImage, Install, BeginCapture, FinishCapture, VerifyUpload, NoteOffsets, SendCommit, CollectGarbage, DamageObject:
 		return fmt.Sprintf("%s(%s)", a, img)
+	case AbandonAttempt:
+		return fmt.Sprintf("AbandonAttempt(%s%s)", img, lost(", for a reason of its own"))
 	case AppendCommit:
 		return fmt.Sprintf("AppendCommit(%s%s)", img, lost(", acknowledgement lost"))
 	case UploadChunk:
