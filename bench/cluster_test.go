@@ -293,6 +293,11 @@ func (m *member) VerifySnapshot(core.SnapshotID, int64) error {
 	return errors.New("a snapshot was received")
 }
 
+// CheckVoter implements driver.Hooks.
+func (m *member) CheckVoter(core.ClientID, core.Voter) error {
+	return errors.New("a voter is to be added")
+}
+
 // SendRequest implements driver.Hooks.
 func (m *member) SendRequest(peer core.ReplicaID, correlation int32, q *core.Message) error {
 	m.asked[peer] = core.Message{PreVote: q.PreVote, Read: q.Read}

@@ -351,7 +351,7 @@ const (
 	// written, not when it is committed (AckWhenCommitted of AddRaftVoter, KIP-1186).
 	InputAddVoter
 	// InputVoterChecked: Client of an OpCheckVoter that is done, and Error: None if the
-	// replica was there and can do the kraft.version in force.
+	// replica was there and can do the kraft.version in force. Voter may have another Info.
 	InputVoterChecked
 	// InputRemoveVoter: Client wants the voter with the key of Voter to be none any more.
 	InputRemoveVoter
@@ -388,7 +388,8 @@ type OpKind uint8
 
 // Op kinds, with the fields of Op that they use.
 const (
-	// OpPersist: write Election to the quorum-state file, durably, before the next Op.
+	// OpPersist: write Election to the quorum-state file, durably, before the next Op, and if
+	// Dynamic as kraft.version 1 has it.
 	OpPersist OpKind = iota + 1
 	// OpAppendLeaderChange: append a control batch of one LeaderChange record at Base
 	// with Epoch, Voters, Granting, and, if there is a VoterSet, one KRaftVersion and one
@@ -474,6 +475,7 @@ type Op struct {
 	Transfer    int64
 	Voter       Voter
 	VoterSet    []Voter
+	Dynamic     bool
 }
 
 // Result of a client operation.

@@ -53,12 +53,10 @@ func (r *Replica) fetchTarget() *peer {
 }
 
 // mayAsk says whether a peer can be asked who leads: a bootstrap server, or a voter if no
-// others are configured.
+// others are configured, or if they are in the log.
 func (r *Replica) mayAsk(p *peer) bool {
-	if len(r.cfg.Bootstrap) == 0 {
-		return p.voter >= 0 && r.ready(p)
-	}
-	return slices.Contains(r.cfg.Bootstrap, p.id) && r.ready(p)
+	known := p.voter >= 0 && (len(r.cfg.Bootstrap) == 0 || r.voterSet.Dynamic())
+	return (known || slices.Contains(r.cfg.Bootstrap, p.id)) && r.ready(p)
 }
 
 func (r *Replica) sendFetch(p *peer) {

@@ -62,6 +62,9 @@ func (r *Replica) voterChecked(in *Input) {
 		r.endVoterChange(Result{Error: refused})
 		return
 	}
+	if in.Voter.Info != "" {
+		c.voter.Info = in.Voter.Info
+	}
 	set := append(slices.Clone(r.voterSet.Voters), c.voter)
 	slices.SortFunc(set, func(a, b Voter) int { return int(a.Key.ID - b.Key.ID) })
 	c.record = r.log.end

@@ -233,7 +233,8 @@ func (r *Replica) persist() {
 		r.assert(r.epoch >= r.durable.Epoch, "the epoch goes back")
 		r.durable = Election{Epoch: r.epoch, Leader: r.leader, Voted: r.voted}
 		r.recording.persisted = true
-		r.op(OpPersist).Election = r.durable
+		o := r.op(OpPersist)
+		o.Election, o.Dynamic = r.durable, r.voterSet.Dynamic()
 	}
 }
 

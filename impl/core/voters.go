@@ -61,8 +61,8 @@ func (s *VoterSet) event() (nodes []event.Node) {
 	return nodes
 }
 
-func (k ReplicaKey) event() event.Node {
-	return event.Node{ID: int32(k.ID), Dir: k.Directory.String()}
+func (known ReplicaKey) event() event.Node {
+	return event.Node{ID: int32(known.ID), Dir: known.Directory.String()}
 }
 
 // ControlRecord is one of a control batch with more than a LeaderChange.

@@ -20,10 +20,18 @@ func TakeBatches(m *core.Message) error {
 	it := log.NewBatchesAt(m.Records, int64(m.Offset), 0)
 	for it.Next() {
 		b := it.Batch()
-		m.Batches = append(m.Batches, core.BatchInfo{
+		info := core.BatchInfo{
 			Base: core.Offset(b.Base), End: core.Offset(b.End), Epoch: core.Epoch(b.Epoch),
 			Control: b.Control, Count: b.End - b.Base, Size: len(b.Bytes),
-		})
+		}
+		if b.Control {
+			var err error
+			if info.Controls, err = controls(b); err != nil {
+				m.Records = m.Records[:it.Pos()-len(b.Bytes)]
+				return fmt.Errorf("records of a fetch response: %w", err)
+			}
+		}
+		m.Batches = append(m.Batches, info)
 	}
 	m.Records = m.Records[:it.Pos()]
 	if err := it.Err(); err != nil {

@@ -52,8 +52,11 @@ type Hooks interface {
 	Flush(id core.FlushID, end core.Offset) error
 	// VerifySnapshot is to call [Driver.VerifySnapshot], now or later, here or in another
 	// goroutine, and then to give the core InputSnapshotVerified with id and transfer,
-	// and with an error code if it returned ErrBadSnapshot.
+	// with VerifiedVoters if it is good, and with an error code if it returned ErrBadSnapshot.
 	VerifySnapshot(id core.SnapshotID, transfer int64) error
+	// CheckVoter is to ask a replica which levels of kraft.version it can do, now or later,
+	// here or in another goroutine, and then to give the core InputVoterChecked.
+	CheckVoter(client core.ClientID, v core.Voter) error
 	// SendRequest sends a request. One to the same peer that is not answered yet
 	// has been given up.
 	SendRequest(peer core.ReplicaID, correlation int32, m *core.Message) error
@@ -116,6 +119,9 @@ func Open(fsys fs.FS, dir string, cfg Config) (*Driver, error) {
 	}
 	if err := d.openSnapshots(); err != nil {
 		return nil, errors.Join(fmt.Errorf("snapshots: %w", err), l.Abandon())
+	}
+	if err := d.openVoterSets(); err != nil {
+		return nil, errors.Join(fmt.Errorf("voter sets: %w", err), l.Abandon())
 	}
 	d.recordedEnd = l.EndOffset()
 	d.disk.Epochs = epochs(l)
@@ -196,7 +202,7 @@ func (d *Driver) apply(ops []core.Op, i int, link Link, h Hooks) error {
 	switch op.Kind {
 	case core.OpPersist:
 		return d.persist(op)
-	case core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw:
+	case core.OpAppendLeaderChange, core.OpAppendVoters, core.OpAppendData, core.OpAppendRaw:
 		d.timestamp = h.Time()
 		return d.append(op)
 	case core.OpTruncate:
@@ -227,12 +233,15 @@ func (d *Driver) apply(ops []core.Op, i int, link Link, h Hooks) error {
 		return d.advance(op)
 	case core.OpDeleteSnapshot:
 		return d.deleteSnapshot(stored(op.SnapshotID))
+	case core.OpCheckVoter:
+		return h.CheckVoter(op.Client, op.Voter)
 	}
 	return fmt.Errorf("op of unknown kind %d", op.Kind)
 }
 
 func (d *Driver) persist(op *core.Op) error {
 	e := op.Election
+	d.store.UseVersion(d.dataVersion(op.Dynamic))
 	if err := d.store.Save(toStored(e)); err != nil {
 		return err
 	}
@@ -249,7 +258,13 @@ func (d *Driver) append(op *core.Op) error {
 	switch op.Kind {
 	case core.OpAppendLeaderChange:
 		d.ids[0], d.ids[1] = ids(d.ids[0], op.Voters), ids(d.ids[1], op.Granting)
-		done, err = d.log.AppendLeaderChange(int32(op.Epoch), d.node.ID, d.ids[0], d.ids[1], d.timestamp)
+		var more []log.ControlRecord
+		if op.VoterSet != nil {
+			more = dynamicSet(op.VoterSet)
+		}
+		done, err = d.log.AppendLeaderChange(int32(op.Epoch), d.node.ID, d.ids[0], d.ids[1], d.timestamp, more...)
+	case core.OpAppendVoters:
+		done, err = d.log.AppendControl(int32(op.Epoch), d.timestamp, log.KRaftVotersControl(Voters(op.VoterSet)))
 	case core.OpAppendData:
 		done, err = d.log.AppendData(int32(op.Epoch), op.Records, d.timestamp)
 	case core.OpAppendRaw:
@@ -404,6 +419,15 @@ func (d *Driver) check(e *event.Event) error {
 		return fmt.Errorf("%s: election of the event is not the one that was saved", e.Action)
 	}
 	return nil
+}
+
+// dataVersion is that of the quorum-state file: the voters are in it as long as they are
+// not in the log.
+func (d *Driver) dataVersion(dynamic bool) int16 {
+	if dynamic {
+		return 1
+	}
+	return d.cfg.QuorumState.Version
 }
 
 func toStored(e core.Election) quorumstate.Election {

@@ -48,6 +48,7 @@ func (h *hooks) Flush(core.FlushID, core.Offset) error { return h.call("flush") 
 func (h *hooks) VerifySnapshot(core.SnapshotID, int64) error {
 	return h.call("verify")
 }
+func (h *hooks) CheckVoter(core.ClientID, core.Voter) error { return h.call("check voter") }
 func (h *hooks) SendRequest(_ core.ReplicaID, _ int32, m *core.Message) error {
 	h.requests = append(h.requests, *m)
 	return h.call("request")

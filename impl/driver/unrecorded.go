@@ -17,7 +17,7 @@ func (d *Driver) stop(ops []core.Op, link Link) {
 	writes := false
 	for i := range ops {
 		switch ops[i].Kind {
-		case core.OpPersist, core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw, core.OpTruncate,
+		case core.OpPersist, core.OpAppendLeaderChange, core.OpAppendVoters, core.OpAppendData, core.OpAppendRaw, core.OpTruncate,
 			core.OpInstallSnapshot, core.OpAdvanceLogStart:
 			writes = true
 		case core.OpEvent:
@@ -52,7 +52,7 @@ func (d *Driver) Unrecorded(scratch fs.FS) (*Unrecorded, error) {
 		switch op := &d.pending[i]; op.Kind {
 		case core.OpPersist:
 			u.Election, u.HasElection = op.Election, true
-		case core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw, core.OpTruncate,
+		case core.OpAppendLeaderChange, core.OpAppendVoters, core.OpAppendData, core.OpAppendRaw, core.OpTruncate,
 			core.OpInstallSnapshot, core.OpAdvanceLogStart:
 			logOps = append(logOps, op)
 		case core.OpEvent:

@@ -18,12 +18,19 @@ type Appended struct {
 	Digest uint64
 }
 
-// AppendLeaderChange appends the control record that opens an epoch. The
-// timestamp is in milliseconds since 1970. Errors: ErrNotFlushed, ErrRecords (an
-// epoch less than the last one), ErrFailed.
-func (l *Log) AppendLeaderChange(epoch int32, leader int32, voters, granting []int32, timestamp int64) (Appended, error) {
+// AppendLeaderChange appends the control record that opens an epoch, and more of them
+// in the same batch. The timestamp is in milliseconds since 1970. Errors:
+// ErrNotFlushed, ErrRecords (an epoch less than the last one), ErrFailed.
+func (l *Log) AppendLeaderChange(epoch int32, leader int32, voters, granting []int32, timestamp int64, more ...ControlRecord) (Appended, error) {
 	change := LeaderChange{Leader: leader, Voters: voters, Granting: granting}
-	l.buf = AppendLeaderChangeBatch(l.buf[:0], l.end, epoch, change, timestamp)
+	l.buf = AppendLeaderChangeBatch(l.buf[:0], l.end, epoch, change, timestamp, more...)
+	return l.appendOwn(epoch)
+}
+
+// AppendControl appends a batch of control records. Timestamp and errors as of
+// AppendLeaderChange.
+func (l *Log) AppendControl(epoch int32, timestamp int64, records ...ControlRecord) (Appended, error) {
+	l.buf = appendControlBatch(l.buf[:0], l.end, epoch, timestamp, records...)
 	return l.appendOwn(epoch)
 }
 
@@ -98,7 +105,7 @@ func (l *Log) append(b []byte) (Appended, error) {
 	}
 	for _, batch := range l.batches {
 		l.add(seg, batch)
-		done.Runs = appendRun(done.Runs, batch.Run())
+		done.Runs = batch.AppendRuns(done.Runs)
 	}
 	l.written += int64(len(b))
 	done.End, done.Digest = l.end, l.digest

@@ -50,19 +50,38 @@ type Batch struct {
 	Bytes []byte
 }
 
-// Run returns the records of the batch as a run.
-func (b Batch) Run() event.Run {
-	kind := event.Data
-	if b.Control {
-		kind = event.LeaderChange
+// AppendRuns adds the records of the batch to runs, in the last run where they are alike.
+// Control records that KRaft does not write count as LeaderChange.
+func (b Batch) AppendRuns(runs []event.Run) []event.Run {
+	if !b.Control {
+		return appendRun(runs, event.Run{Epoch: b.Epoch, Kind: event.Data, Count: b.End - b.Base})
 	}
-	return event.Run{Epoch: b.Epoch, Kind: kind, Count: b.End - b.Base}
+	n := len(runs)
+	err := b.Records(func(r Record) error {
+		run := event.Run{Epoch: b.Epoch, Kind: event.LeaderChange, Count: 1}
+		switch r.Control() {
+		case ControlKRaftVersion:
+			run.Kind = event.KRaftVersion
+		case ControlKRaftVoters:
+			run.Kind = event.KRaftVoters
+			voters, err := ParseKRaftVoters(r.Value)
+			if err != nil {
+				return err
+			}
+			run.Voters = keys(voters)
+		}
+		runs = appendRun(runs, run)
+		return nil
+	})
+	if err != nil { // not of ours: its checksum is right
+		return appendRun(runs[:n], event.Run{Epoch: b.Epoch, Kind: event.LeaderChange, Count: b.End - b.Base})
+	}
+	return runs
 }
 
-// appendRun adds the records of a batch to runs, in the last run if they are
-// alike.
+// appendRun adds a run to runs, in the last one if they are alike.
 func appendRun(runs []event.Run, r event.Run) []event.Run {
-	if n := len(runs); n > 0 && runs[n-1].Epoch == r.Epoch && runs[n-1].Kind == r.Kind {
+	if n := len(runs); n > 0 && runs[n-1].Epoch == r.Epoch && runs[n-1].Kind == r.Kind && r.Voters == nil {
 		runs[n-1].Count += r.Count
 		return runs
 	}

@@ -130,6 +130,8 @@ type Log struct {
 	newEpochs bool  // leader-epoch-checkpoint is out of date
 	err       error // sticky
 
+	voterSets []VoterSet // of the records that Open found
+
 	readable, unreadable bool // leader-epoch-checkpoint, when it was opened; neither: it was missing
 
 	// Of the writer.

@@ -136,7 +136,7 @@ func checkAppended(t testing.TB, done Appended, err error, batches []Batch) erro
 
 func runsOf(batches []Batch) (runs []event.Run) {
 	for _, b := range batches {
-		runs = appendRun(runs, b.Run())
+		runs = b.AppendRuns(runs)
 	}
 	return runs
 }
@@ -338,7 +338,7 @@ func (m *model) checkReads(t testing.TB, l *Log) {
 		same(t, true, bytes.Equal(b.Bytes, span.Bytes))
 		same(t, [2]int64{b.Base, b.End}, [2]int64{span.Base, span.End})
 		same(t, 1, len(span.Runs))
-		same(t, true, reflect.DeepEqual(b.Run(), span.Runs[0]))
+		same(t, true, reflect.DeepEqual(b.AppendRuns(nil), span.Runs))
 		same(t, nil, l.Read(&span, b.Base, 1<<20, b.End-1))
 		same(t, 0, len(span.Bytes))
 	}

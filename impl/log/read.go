@@ -67,17 +67,16 @@ func (l *Log) read(span *Span, from int64, maxBytes int, upTo int64) (corrupt, e
 	epochs := l.epochsFrom(span.Base)
 	for it.Next() {
 		b := it.Batch()
-		run := b.Run()
 		for len(epochs) > 1 && epochs[1].StartOffset <= b.Base {
 			epochs = epochs[1:]
 		}
 		// The epoch of a batch is outside its checksum: a follower could not tell that
 		// it is not what was written.
-		if len(epochs) == 0 || run.Epoch != epochs[0].Epoch {
-			reason := fmt.Sprintf("the batch is of epoch %d, and was not when it was written", run.Epoch)
+		if len(epochs) == 0 || b.Epoch != epochs[0].Epoch {
+			reason := fmt.Sprintf("the batch is of epoch %d, and was not when it was written", b.Epoch)
 			return &CorruptError{File: seg.name, Pos: pos + int64(it.pos-len(b.Bytes)), Offset: b.Base, Reason: reason}, nil
 		}
-		span.Runs = appendRun(span.Runs, run)
+		span.Runs = b.AppendRuns(span.Runs)
 	}
 	if it.err != nil || it.next != span.End {
 		reason := "batches do not end as they did when they were written"

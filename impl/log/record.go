@@ -33,13 +33,11 @@ func AppendDataBatch(dst []byte, base int64, epoch int32, values [][]byte, times
 	return seal(dst, start)
 }
 
-// AppendLeaderChangeBatch appends a control batch of one LeaderChange record to
-// dst.
-func AppendLeaderChangeBatch(dst []byte, base int64, epoch int32, change LeaderChange, timestamp int64) []byte {
-	start := len(dst)
-	dst = appendHeader(dst, base, epoch, attributeControl, 1, timestamp)
-	dst = appendRecord(dst, 0, ControlLeaderChange.key(), appendLeaderChange(nil, change))
-	return seal(dst, start)
+// AppendLeaderChangeBatch appends a control batch of one LeaderChange record, and more
+// control records behind it, to dst.
+func AppendLeaderChangeBatch(dst []byte, base int64, epoch int32, change LeaderChange, timestamp int64, more ...ControlRecord) []byte {
+	first := ControlRecord{ControlLeaderChange, appendLeaderChange(nil, change)}
+	return appendControlBatch(dst, base, epoch, timestamp, append([]ControlRecord{first}, more...)...)
 }
 
 func appendHeader(dst []byte, base int64, epoch int32, attributes uint16, count int, timestamp int64) []byte {

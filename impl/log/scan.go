@@ -63,6 +63,9 @@ func (l *Log) scanBatches(seg *segment, size int64) (*BatchError, error) {
 				return &BatchError{Offset: l.end, Reason: reason}, nil
 			}
 			l.add(seg, it.Batch())
+			if err := l.noteVoters(it.Batch()); err != nil {
+				return nil, err
+			}
 		}
 		switch {
 		case it.err == nil || more && it.err.Incomplete && it.pos > 0:

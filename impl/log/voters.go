@@ -1,9 +1,14 @@
 package log
 
 import (
+	"cmp"
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/quorate/quorate/traces/event"
 )
 
 // ControlRecord is a control record that may stand in a batch with others.
@@ -96,6 +101,92 @@ func ParseKRaftVoters(value []byte) ([]Voter, error) {
 		return nil, fmt.Errorf("malformed voters")
 	}
 	return voters, nil
+}
+
+// VoterSet is a voter set and the offset of its record.
+type VoterSet struct {
+	Offset int64
+	Voters []Voter
+}
+
+// VoterSets are the KRaftVoters records that Open found at or behind the log start, ascending.
+func (l *Log) VoterSets() []VoterSet { return l.voterSets }
+
+// maxKRaftVersion is the level of kraft.version that is known here.
+const maxKRaftVersion = 1
+
+// noteVoters takes the voter sets of a batch that Open has read.
+func (l *Log) noteVoters(b Batch) error {
+	if !b.Control || b.End <= l.start.offset {
+		return nil
+	}
+	err := b.Controls(func(r Record, voters []Voter) error {
+		if voters != nil {
+			l.voterSets = append(l.voterSets, VoterSet{r.Offset, voters})
+		}
+		return nil
+	})
+	if err != nil {
+		return l.CorruptAt(b.Base, err.Error())
+	}
+	return nil
+}
+
+// Controls calls yield with each record of a control batch, and the voters of one that has
+// a voter set. Errors: as of Records; a level of kraft.version that is not known here;
+// those of yield.
+func (b Batch) Controls(yield func(r Record, voters []Voter) error) error {
+	return b.Records(func(r Record) error {
+		switch r.Control() {
+		case ControlKRaftVersion:
+			level, ok := ParseKRaftVersion(r.Value)
+			if !ok {
+				return fmt.Errorf("record %d: malformed %s", r.Offset, ControlKRaftVersion)
+			}
+			if level < 0 || level > maxKRaftVersion {
+				return fmt.Errorf("record %d: kraft.version %d is not supported, at most %d is", r.Offset, level, maxKRaftVersion)
+			}
+		case ControlKRaftVoters:
+			voters, err := ParseKRaftVoters(r.Value)
+			if err == nil {
+				err = checkVoters(voters)
+			}
+			if err != nil {
+				return fmt.Errorf("record %d: %w", r.Offset, err)
+			}
+			return yield(r, voters)
+		}
+		return yield(r, nil)
+	})
+}
+
+// checkVoters refuses what is no voter set.
+func checkVoters(voters []Voter) error {
+	for i, v := range voters {
+		if v.ID < 0 {
+			return fmt.Errorf("voter %d: the id is negative", v.ID)
+		}
+		for _, other := range voters[:i] {
+			if other.ID == v.ID {
+				return fmt.Errorf("voter %d is there twice", v.ID)
+			}
+		}
+	}
+	return nil
+}
+
+// keys are the voters as traces name them, ascending by id.
+func keys(voters []Voter) []event.Node {
+	nodes := make([]event.Node, 0, len(voters))
+	for _, v := range voters {
+		n := event.Node{ID: v.ID}
+		if v.Directory != [16]byte{} {
+			n.Dir = base64.RawURLEncoding.EncodeToString(v.Directory[:])
+		}
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b event.Node) int { return cmp.Compare(a.ID, b.ID) })
+	return nodes
 }
 
 // votersReader reads fields one after the other. Once short it reads zeros.

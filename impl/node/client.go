@@ -13,11 +13,12 @@ const (
 	groupBytes   = 1 << 20
 )
 
-// clientOp is an append, or a read if it has no records.
+// clientOp is an append, a change of the voter set, or a read.
 type clientOp struct {
 	records [][]byte
 	size    int
 	epoch   int32             // in which the append is to happen, 0: any
+	change  *core.Input       // of the voter set, nil: it is none
 	done    chan clientResult // room for one
 	taken   atomic.Bool       // by the loop, or back by who asked
 }
@@ -86,7 +87,7 @@ func (n *Node) Read(ctx context.Context) (offset int64, err error) {
 
 func (n *Node) do(ctx context.Context, op *clientOp) clientResult {
 	failed := func(unknown bool, cause error) clientResult {
-		return clientResult{err: &OpError{Unknown: unknown && op.records != nil, Leader: core.NoReplica, Cause: cause}}
+		return clientResult{err: &OpError{Unknown: unknown && op.writes(), Leader: core.NoReplica, Cause: cause}}
 	}
 	select {
 	case n.ops <- op:
@@ -158,11 +159,21 @@ func (n *Node) take(op *clientOp) bool {
 }
 
 func (n *Node) single(op *clientOp) error {
-	if op.records == nil {
+	switch {
+	case op.change != nil:
+		n.client++
+		n.waiting[n.client] = []*clientOp{op}
+		in := input{Input: *op.change}
+		in.Client = n.client
+		return n.step(&in)
+	case op.records == nil:
 		return n.request(core.InputRead, nil, []*clientOp{op})
 	}
 	return n.request(core.InputAppend, op.records, []*clientOp{op})
 }
+
+// writes says whether an operation may have an effect.
+func (op *clientOp) writes() bool { return op.records != nil || op.change != nil }
 
 func (n *Node) request(kind core.InputKind, records [][]byte, group []*clientOp) error {
 	n.client++
@@ -183,8 +194,10 @@ func (n *Node) finish() {
 			switch {
 			case f.result.Error != core.None:
 				op.done <- clientResult{err: &OpError{
-					Code: f.result.Error, Unknown: f.result.Unknown && op.records != nil, Leader: n.replica.State().Leader,
+					Code: f.result.Error, Unknown: f.result.Unknown && op.writes(), Leader: n.replica.State().Leader,
 				}}
+			case op.change != nil:
+				op.done <- clientResult{offset: offset}
 			case op.records == nil:
 				n.applier.await(op, clientResult{offset: offset}, offset)
 			default:
@@ -202,7 +215,7 @@ func (n *Node) finish() {
 func (n *Node) abandon() {
 	for _, group := range n.waiting {
 		for _, op := range group {
-			op.done <- clientResult{err: &OpError{Unknown: op.records != nil, Leader: core.NoReplica, Cause: ErrStopped}}
+			op.done <- clientResult{err: &OpError{Unknown: op.writes(), Leader: core.NoReplica, Cause: ErrStopped}}
 		}
 	}
 	clear(n.waiting)

@@ -52,8 +52,18 @@ type Config struct {
 	// ListenerName is what the quorum's listener is called in requests, in upper case
 	// (the first of controller.listener.names). All nodes must agree. Empty: CONTROLLER.
 	ListenerName string
-	// Voters of the quorum. A node that is not one of them is an observer.
+	// Voters of a static quorum, which counts as long as neither log nor zero checkpoint
+	// have a voter set (KIP-853). A node that is not a voter is an observer.
 	Voters []Voter
+	// Bootstrap are servers, host:port, that know who leads, for a node whose voter set is not
+	// static (controller.quorum.bootstrap.servers).
+	Bootstrap []string
+	// Advertised is host:port at which other nodes reach the quorum's listener, as a dynamic
+	// voter set is to have it. Empty: the address of the listener.
+	Advertised string
+	// AutoJoin: an observer becomes a voter of a dynamic voter set by itself, in place of
+	// one with its id and another directory (controller.quorum.auto.join.enable, KIP-1186).
+	AutoJoin bool
 	// ClusterID, if not empty, must be that of every peer that states one. Empty: it is
 	// not known; see [Node.LearnClusterID].
 	ClusterID string
@@ -120,8 +130,16 @@ func (c *Config) check() error {
 	if c.Dir == "" {
 		return errors.New("node: no directory is given")
 	}
-	if len(c.Voters) == 0 {
-		return errors.New("node: there are no voters")
+	if len(c.Voters) == 0 && len(c.Bootstrap) == 0 {
+		return errors.New("node: there are neither voters nor bootstrap servers")
+	}
+	if (len(c.Voters) == 0 || c.AutoJoin) && c.Directory == (core.DirectoryID{}) {
+		return errors.New("node: a dynamic voter set needs the id of the directory")
+	}
+	for _, addr := range append([]string{}, c.Bootstrap...) {
+		if _, err := (Voter{Addr: addr}).endpoint(); err != nil {
+			return fmt.Errorf("node: bootstrap server: %w", err)
+		}
 	}
 	if c.MaxFetch != 0 && c.MaxFetch != 17 && c.MaxFetch != 18 {
 		return fmt.Errorf("node: Fetch version %d, want 17 or 18", c.MaxFetch)
@@ -173,6 +191,8 @@ func (c *Config) codec() *wire.Codec {
 	for _, v := range c.Voters {
 		w.Endpoints[v.ID], _ = v.endpoint() // checked
 	}
+	id := c.ID
+	w.Node = &id
 	if c.Service != nil {
 		w.Extra = c.Service.APIs()
 	}
@@ -182,7 +202,7 @@ func (c *Config) codec() *wire.Codec {
 	return w
 }
 
-// quorumState is written as kraft.version 0 has it: the voter set is static.
+// quorumState is how the file is written while the voter set is static.
 func (c *Config) quorumState() quorumstate.Config {
 	q := quorumstate.Config{Version: 0}
 	for _, v := range c.Voters {

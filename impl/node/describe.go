@@ -27,12 +27,8 @@ func (n *Node) answerAside(ctx context.Context, dst []byte, req *wire.Request) [
 		return n.codec.AppendDescribeQuorum(dst, req, n.describe())
 	case wire.DescribeCluster:
 		return n.codec.AppendDescribeCluster(dst, req, n.State().Leader)
-	case wire.UpdateRaftVoter:
-		s, ok := n.stateNow()
-		if !ok {
-			return dst
-		}
-		return n.codec.AppendUpdateRaftVoter(dst, req, s)
+	case wire.AddRaftVoter, wire.RemoveRaftVoter, wire.UpdateRaftVoter:
+		return n.changeVoters(ctx, dst, req)
 	}
 	if req.Body != nil {
 		return n.answerBody(ctx, dst, req)

@@ -94,6 +94,16 @@ func codeName(c core.ErrorCode) string {
 		return "INCONSISTENT_CLUSTER_ID"
 	case core.ThrottlingQuotaExceeded:
 		return "THROTTLING_QUOTA_EXCEEDED"
+	case core.RequestTimedOut:
+		return "REQUEST_TIMED_OUT"
+	case core.DuplicateVoter:
+		return "DUPLICATE_VOTER"
+	case core.VoterNotFound:
+		return "VOTER_NOT_FOUND"
+	case core.FencedLeaderEpoch:
+		return "FENCED_LEADER_EPOCH"
+	case core.UnknownLeaderEpoch:
+		return "UNKNOWN_LEADER_EPOCH"
 	}
 	return fmt.Sprintf("error %d", c)
 }

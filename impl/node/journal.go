@@ -97,9 +97,10 @@ func (n *Node) TrimTo(ctx context.Context, offset int64, write func(SnapshotWrit
 
 // snapshotAt takes a snapshot, once the replica may, unless there is one as late.
 func (n *Node) snapshotAt(ctx context.Context, id core.SnapshotID, write func(SnapshotWriter) error) error {
+	var voters *core.VoterSet
 	for {
 		var refused error
-		if !n.ask(func() { refused = n.replica.MayTakeSnapshot(id) }) {
+		if !n.ask(func() { refused, voters = n.replica.MayTakeSnapshot(id), n.replica.VoterSetAt(id.End) }) {
 			return ErrStopped
 		}
 		switch {
@@ -126,7 +127,7 @@ func (n *Node) snapshotAt(ctx context.Context, id core.SnapshotID, write func(Sn
 	if err != nil {
 		return err
 	}
-	size, err := n.applier.freezeSnapshot(stored(id), timestamp, write)
+	size, err := n.applier.freezeSnapshot(stored(id), timestamp, voters, write)
 	if err != nil {
 		return err
 	}

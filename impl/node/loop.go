@@ -162,7 +162,8 @@ func (n *Node) dispatch() {
 
 // publish shows what the replica is now, and says whether that is news for the machine.
 func (n *Node) publish() bool {
-	s := &State{State: n.replica.State(), ID: n.cfg.ID, Incarnation: n.incarnation}
+	n.useVoters()
+	s := &State{State: n.replica.State(), ID: n.cfg.ID, Incarnation: n.incarnation, VoterSet: n.voterSet}
 	if !n.oneLeader(s.Leader) {
 		return false
 	}

@@ -53,6 +53,7 @@ type Node struct {
 	// inconsistent: a peer is of another cluster.
 	inconsistent atomic.Bool
 	net          network
+	book         book
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{} // guarded by mu
@@ -82,6 +83,7 @@ type Node struct {
 	client   core.ClientID
 	sends    []send
 	results  []finished
+	voterSet *core.VoterSet  // in force, as others have been told
 	followed *core.ReplicaID // the leader so far, of a node without a cluster id
 	resigned bool
 	deadline time.Time // of a close in progress
@@ -112,6 +114,8 @@ type State struct {
 	Incarnation int32
 	// Applied is the offset up to which the state machine has applied what is committed.
 	Applied int64
+	// VoterSet is the voter set in force, committed or not. It is not to be changed.
+	VoterSet *core.VoterSet
 }
 
 // Start starts a replica. It returns when the replica serves, which does not mean
@@ -130,6 +134,7 @@ func Start(cfg Config) (*Node, error) {
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.net.init(&n.cfg)
+	n.codec.Told = func(id core.ReplicaID, e wire.Endpoint) { n.book.told(id, hostPort(e.Host, e.Port)) }
 	if cfg.Machine == nil {
 		n.values = new(Values)
 		n.cfg.Machine = n.values
@@ -139,10 +144,15 @@ func Start(cfg Config) (*Node, error) {
 		n.release()
 		return nil, err
 	}
+	n.useVoters()
 	n.publish()
 	n.wg.Go(n.flusher)
 	n.wg.Go(n.applier.run)
 	n.wg.Go(n.cleaner)
+	n.wg.Go(n.joiner)
+	for i, addr := range n.cfg.Bootstrap {
+		n.wg.Go(func() { n.bootstrap(addr, i) })
+	}
 	n.wg.Go(func() { n.accept(n.listener, 0, n.serveReplica) })
 	if n.clients != nil {
 		n.wg.Go(func() { n.accept(n.clients, 1024, n.serveClient) })
@@ -211,6 +221,13 @@ func (n *Node) open() (err error) {
 		if n.clients, err = net.Listen("tcp", n.cfg.ClientListen); err != nil {
 			return err
 		}
+	}
+	if n.coreCfg.Directory != (core.DirectoryID{}) {
+		own, err := n.ownVoter()
+		if err != nil {
+			return err
+		}
+		n.coreCfg.Info = driver.Info(own)
 	}
 	return n.guarded(func() error {
 		if n.replica, err = core.New(n.coreCfg, n.driver.Disk(), n.now(), &n.effects); err != nil {

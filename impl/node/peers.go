@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/impl/driver"
 	"github.com/quorate/quorate/impl/wire"
 	"github.com/quorate/quorate/traces/event"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // apiVersionsCorrelation is that of the first request on a connection; the core
@@ -34,11 +35,9 @@ type outConn struct {
 	requests chan outRequest // one at most
 	busy     bool            // a request is not answered; owned by the loop
 
-	conn     net.Conn
-	r        *bufio.Reader
-	versions wire.Negotiated
-	in, out  []byte
-	warned   bool
+	conn    *peerConn // nil: not open
+	in, out []byte
+	warned  bool
 }
 
 type outRequest struct {
@@ -48,22 +47,18 @@ type outRequest struct {
 
 // conn is the connection on which the next request to a peer leaves.
 func (n *Node) conn(peer core.ReplicaID) *outConn {
-	c := n.peers[peer]
-	if c != nil && !c.busy {
+	c, addr := n.peers[peer], n.book.addr(peer)
+	if c != nil && !c.busy && c.addr == addr {
 		return c
 	}
 	if c != nil {
-		c.drop() // its request has been given up
+		c.drop() // its request has been given up, or it listens elsewhere
 	}
 	n.opened++
 	c = &outConn{
-		n: n, peer: peer, requests: make(chan outRequest, 1),
-		name: event.Conn{From: int32(n.cfg.ID), To: int32(peer), Inc: n.incarnation, N: n.opened}, dialing: n.dialing(peer),
-	}
-	for _, v := range n.cfg.Voters {
-		if v.ID == peer {
-			c.addr = v.Addr
-		}
+		n: n, peer: peer, addr: addr, requests: make(chan outRequest, 1), dialing: n.dialing(peer),
+		// A server of Kafka that has not told who it is has a number of ours.
+		name: event.Conn{From: int32(n.cfg.ID), To: max(-1, int32(peer)), Inc: n.incarnation, N: n.opened},
 	}
 	c.ctx, c.drop = context.WithCancel(n.ctx)
 	n.peers[peer] = c
@@ -124,7 +119,7 @@ func (c *outConn) exchange(q *outRequest) (m *core.Message, code core.ErrorCode,
 	}
 	h := wire.Header{Correlation: q.correlation, ClientID: clientID(c.name)}
 	expect := wire.ExpectFor(h, &q.message)
-	version, ok := c.versions[expect.API]
+	version, ok := c.conn.peer.Versions[expect.API]
 	if !ok {
 		return nil, core.UnsupportedVersion, nil
 	}
@@ -137,7 +132,7 @@ func (c *outConn) exchange(q *outRequest) (m *core.Message, code core.ErrorCode,
 	if _, err := c.conn.Write(c.out); err != nil {
 		return nil, 0, err
 	}
-	if c.in, err = wire.ReadFrame(c.r, expect.Limit(), c.in); err != nil {
+	if c.in, err = wire.ReadFrame(c.conn.r, expect.Limit(), c.in); err != nil {
 		return nil, 0, err
 	}
 	m = new(core.Message)
@@ -172,36 +167,99 @@ func (c *outConn) refused(code core.ErrorCode) {
 
 // open dials and asks for the versions that the peer understands.
 func (c *outConn) open(timeout time.Duration) (core.ErrorCode, error) {
-	ctx, cancel := context.WithTimeout(c.ctx, timeout)
-	defer cancel()
-	raw, err := new(net.Dialer).DialContext(ctx, "tcp", c.addr)
-	if err != nil {
+	if c.addr == "" {
+		return 0, fmt.Errorf("it is not known where replica %d listens", c.peer)
+	}
+	conn, err := c.n.dial(c.ctx, c.addr, timeout, clientID(c.name))
+	var refusal *OpError
+	switch {
+	case errors.As(err, &refusal):
+		return refusal.Code, nil
+	case err != nil:
 		return 0, err
+	case conn.peer.Node != core.NoReplica && c.peer >= 0 && conn.peer.Node != c.peer:
+		conn.Close()
+		return 0, fmt.Errorf("replica %d answers at %s", conn.peer.Node, c.addr)
 	}
-	context.AfterFunc(c.ctx, func() { raw.Close() })
-	raw.SetDeadline(time.Now().Add(timeout))
-	conn := raw
-	if t := c.n.cfg.TLS; t != nil {
-		host, _, _ := net.SplitHostPort(c.addr) // checked
-		secure := tls.Client(raw, t.Client(host))
-		if err := secure.HandshakeContext(ctx); err != nil {
-			return 0, fmt.Errorf("TLS: %w", err)
-		}
-		conn = secure
-	}
-	r := bufio.NewReaderSize(conn, 4<<10)
-	h := wire.Header{API: wire.ApiVersions, Version: 3, Correlation: apiVersionsCorrelation, ClientID: clientID(c.name)}
-	if _, err := conn.Write(c.n.codec.AppendApiVersionsRequest(nil, h)); err != nil {
-		return 0, err
-	}
-	frame, err := wire.ReadFrame(r, wire.MaxRequest, nil)
-	if err != nil {
-		return 0, fmt.Errorf("ApiVersions: %w", err)
-	}
-	versions, code, err := c.n.codec.ReadApiVersions(frame, h)
-	if err != nil || code != core.None {
-		return code, err
-	}
-	c.conn, c.r, c.versions = conn, r, versions
+	c.conn = conn
 	return core.None, nil
+}
+
+// peerConn is a connection to a node that has told what it understands.
+type peerConn struct {
+	net.Conn
+	r    *bufio.Reader
+	peer wire.Peer
+	name string
+}
+
+// dial connects to an address, as a client of a name, and asks for versions. The connection
+// is closed when the context ends. An [*OpError] is an answer that refuses.
+func (n *Node) dial(ctx context.Context, addr string, timeout time.Duration, name string) (*peerConn, error) {
+	if name == "" {
+		name = fmt.Sprintf("%snode-%d", clientPrefix, n.cfg.ID)
+	}
+	within, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	raw, err := new(net.Dialer).DialContext(within, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() { raw.Close() })
+	raw.SetDeadline(time.Now().Add(timeout))
+	c := &peerConn{Conn: raw, name: name}
+	if t := n.cfg.TLS; t != nil {
+		host, _, _ := net.SplitHostPort(addr) // it was dialled
+		secure := tls.Client(raw, t.Client(host))
+		if err := secure.HandshakeContext(within); err != nil {
+			raw.Close()
+			return nil, fmt.Errorf("TLS: %w", err)
+		}
+		c.Conn = secure
+	}
+	c.r = bufio.NewReaderSize(c.Conn, 4<<10)
+	if err := c.versions(n.codec); err != nil {
+		raw.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *peerConn) versions(codec *wire.Codec) error {
+	h := wire.Header{API: wire.ApiVersions, Version: 4, Correlation: apiVersionsCorrelation, ClientID: c.name}
+	for {
+		if _, err := c.Write(codec.AppendApiVersionsRequest(nil, h)); err != nil {
+			return err
+		}
+		frame, err := wire.ReadFrame(c.r, wire.MaxRequest, nil)
+		if err != nil {
+			return fmt.Errorf("ApiVersions: %w", err)
+		}
+		var code core.ErrorCode
+		c.peer, code, err = codec.ReadPeer(frame, h)
+		switch {
+		case err != nil:
+			return err
+		case code == core.UnsupportedVersion && h.Version == 4:
+			h.Version = 3 // Kafka before 4.0
+		case code != core.None:
+			return &OpError{Code: code, Leader: core.NoReplica}
+		default:
+			return nil
+		}
+	}
+}
+
+// ask sends one request, and waits for its answer.
+func (c *peerConn) ask(codec *wire.Codec, q kmsg.Request, timeout time.Duration) (kmsg.Response, error) {
+	h := wire.Header{ClientID: c.name, Correlation: 1}
+	c.SetDeadline(time.Now().Add(timeout))
+	if _, err := c.Write(codec.AppendBodyRequest(nil, h, q)); err != nil {
+		return nil, err
+	}
+	frame, err := wire.ReadFrame(c.r, wire.MaxResponse, nil)
+	if err != nil {
+		return nil, err
+	}
+	return codec.ReadBody(frame, h, q)
 }

@@ -41,7 +41,7 @@ func (p *pending) write(n *Node, in *input, seq int64) error {
 	for i := range n.effects.Ops {
 		op := &n.effects.Ops[i]
 		switch op.Kind {
-		case core.OpPersist, core.OpAppendLeaderChange, core.OpAppendData, core.OpAppendRaw, core.OpTruncate,
+		case core.OpPersist, core.OpAppendLeaderChange, core.OpAppendVoters, core.OpAppendData, core.OpAppendRaw, core.OpTruncate,
 			core.OpInstallSnapshot, core.OpAdvanceLogStart:
 			changes = true
 		case core.OpEvent:

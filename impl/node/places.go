@@ -50,6 +50,26 @@ func newPlaces(self core.ReplicaID, voters []Voter, limit int) *places {
 	return p
 }
 
+// setVoters says who the voters are now. Connections of others count on as they did.
+func (p *places) setVoters(self core.ReplicaID, ids []core.ReplicaID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.voters
+	p.kept, p.voters = trialPlaces+2*len(ids), map[core.ReplicaID][]*inConn{}
+	for _, id := range ids {
+		if id != self {
+			p.voters[id] = before[id]
+		}
+		delete(before, id)
+	}
+	for _, conns := range before {
+		for _, c := range conns {
+			c.place = ordinaryPlace
+			p.ordinary++
+		}
+	}
+}
+
 // take gives a new connection a place, for which another may have to go.
 func (p *places) take(c *inConn) (evicted *inConn) {
 	p.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/impl/core"
+	"github.com/quorate/quorate/impl/driver"
 	"github.com/quorate/quorate/impl/fs"
 	"github.com/quorate/quorate/impl/snapshot"
 )
@@ -27,7 +28,8 @@ func (a *applier) takeSnapshot() (next time.Duration, err error) {
 	// What is applied ends with a batch, as a snapshot must.
 	id := core.SnapshotID{End: core.Offset(a.applied.Load()), Epoch: core.Epoch(a.epoch)}
 	var refused error
-	if !a.n.ask(func() { refused = a.n.replica.MayTakeSnapshot(id) }) {
+	var voters *core.VoterSet
+	if !a.n.ask(func() { refused, voters = a.n.replica.MayTakeSnapshot(id), a.n.replica.VoterSetAt(id.End) }) {
 		return time.Hour, nil
 	}
 	switch {
@@ -50,14 +52,14 @@ func (a *applier) takeSnapshot() (next time.Duration, err error) {
 	a.bytes, a.since = 0, time.Now()
 	a.writing.Store(true)
 	timestamp := a.timestamp
-	a.n.wg.Go(func() { a.writeSnapshot(id, timestamp, write) })
+	a.n.wg.Go(func() { a.writeSnapshot(id, timestamp, voters, write) })
 	return time.Hour, nil
 }
 
 // writeSnapshot writes a snapshot, and hands it to the replica when it is durable.
-func (a *applier) writeSnapshot(id core.SnapshotID, timestamp int64, write func(SnapshotWriter) error) {
+func (a *applier) writeSnapshot(id core.SnapshotID, timestamp int64, voters *core.VoterSet, write func(SnapshotWriter) error) {
 	began := time.Now()
-	size, err := a.freezeSnapshot(stored(id), timestamp, write)
+	size, err := a.freezeSnapshot(stored(id), timestamp, voters, write)
 	switch {
 	case a.n.ctx.Err() != nil:
 		return
@@ -77,8 +79,8 @@ func (a *applier) writeSnapshot(id core.SnapshotID, timestamp int64, write func(
 	}
 }
 
-func (a *applier) freezeSnapshot(id snapshot.ID, timestamp int64, write func(SnapshotWriter) error) (size int64, err error) {
-	w, err := snapshot.Create(a.n.fsys, a.n.logDir(), id, timestamp)
+func (a *applier) freezeSnapshot(id snapshot.ID, timestamp int64, voters *core.VoterSet, write func(SnapshotWriter) error) (size int64, err error) {
+	w, err := snapshot.Create(a.n.fsys, a.n.logDir(), id, timestamp, driver.SnapshotControls(voters)...)
 	if err != nil {
 		return 0, err
 	}

@@ -22,6 +22,8 @@ func (n *Node) VerifySnapshot(id core.SnapshotID, transfer int64) error {
 		case err != nil:
 			n.fail(fmt.Errorf("verify a snapshot: %w", err))
 			return
+		default:
+			in.VoterSet = n.driver.VerifiedVoters()
 		}
 		n.give(in)
 	}()

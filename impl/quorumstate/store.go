@@ -67,10 +67,9 @@ var ErrFailed = errors.New("quorum state has failed")
 // path.Join(dir, FileName). It touches nothing. It panics if cfg.Version is
 // neither 0 nor 1.
 func New(fsys fs.FS, name string, cfg Config) *Store {
-	if cfg.Version != 0 && cfg.Version != 1 {
-		panic(fmt.Sprintf("quorumstate: data_version %d", cfg.Version))
-	}
-	return &Store{fsys: fsys, name: name, cfg: cfg}
+	s := &Store{fsys: fsys, name: name, cfg: cfg}
+	s.UseVersion(cfg.Version)
+	return s
 }
 
 // Load returns what is in the file; found is false if there is none, and the
@@ -102,6 +101,15 @@ func (s *Store) Load() (e Election, found bool, err error) {
 		return e, false, s.err
 	}
 	return read, true, nil
+}
+
+// UseVersion is the data_version to write from now on. Like New it panics at others than
+// 0 and 1.
+func (s *Store) UseVersion(version int16) {
+	if version != 0 && version != 1 {
+		panic(fmt.Sprintf("quorumstate: data_version %d", version))
+	}
+	s.cfg.Version = version
 }
 
 // Save durably replaces the file. After a failure it returns the same error for

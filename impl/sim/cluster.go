@@ -192,6 +192,8 @@ func (c *cluster) happen(it *item) error {
 		}
 	case snapshots:
 		return c.nodes[it.node].snapshots(it.inc)
+	case checksVoter:
+		return c.nodes[it.node].voterChecked(it)
 	case verifies:
 		return c.nodes[it.node].verify(it)
 	case attaches:

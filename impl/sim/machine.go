@@ -255,6 +255,8 @@ func (n *node) verify(it *item) error {
 		in.Error = core.InvalidRequest
 	case err != nil:
 		return err
+	default:
+		in.VoterSet = n.driver.VerifiedVoters()
 	}
 	return n.input(&in, driver.Link{})
 }

@@ -231,7 +231,7 @@ func (n *node) aim() {
 	for i := range n.out.Ops {
 		often := 0
 		switch n.out.Ops[i].Kind {
-		case core.OpPersist, core.OpAppendRaw, core.OpAppendLeaderChange:
+		case core.OpPersist, core.OpAppendRaw, core.OpAppendLeaderChange, core.OpAppendVoters:
 			often = c.knobs.aim
 		case core.OpInstallSnapshot, core.OpAdvanceLogStart:
 			often = 40 * c.knobs.aim

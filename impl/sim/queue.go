@@ -39,6 +39,7 @@ const (
 	partitionFlaps   // [inc: which one]
 	attaches         // [node]
 	detaches         // [node]
+	checksVoter      // [node, inc, client, voter]
 )
 
 type item struct {
@@ -52,6 +53,8 @@ type item struct {
 	attempt     *attempt
 	snapshot    core.SnapshotID
 	transfer    int64
+	client      core.ClientID
+	voter       core.ReplicaKey
 }
 
 // flight is a message on its way.

@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/quorate/quorate/impl/fs"
+	"github.com/quorate/quorate/impl/log"
 )
 
 // ErrPosition: a chunk does not start where the file ends. Nothing has changed.
@@ -17,7 +18,11 @@ var ErrPosition = errors.New("not the next position")
 type Partial struct {
 	part
 	verified int64 // the size at which all of it was good
+	voters   []log.Voter
 }
+
+// Voters are the voters that the header has, once Verify has found it good; nil if none.
+func (p *Partial) Voters() []log.Voter { return p.voters }
 
 // Receive begins to receive a snapshot from a replica, or goes on where a process
 // before has ended: what it received from the same replica is kept, as far as it is
@@ -121,7 +126,7 @@ func (p *Partial) check() error {
 	for s.next() {
 	}
 	if s.err == nil {
-		p.verified = p.size
+		p.verified, p.voters = p.size, s.voters
 	}
 	return s.err
 }

@@ -109,7 +109,7 @@ func (s *scanner) data(b log.Batch) string {
 // header checks the first batch: SnapshotHeader, then possibly the voters that were
 // in force (kraft.version 1).
 func (s *scanner) header(b log.Batch) string {
-	return reasonOf(b.Records(func(r log.Record) error {
+	return reasonOf(b.Controls(func(r log.Record, voters []log.Voter) error {
 		kind, ok := r.Control(), true
 		switch {
 		case r.Offset == 0:
@@ -120,10 +120,7 @@ func (s *scanner) header(b log.Batch) string {
 		case kind == log.ControlKRaftVersion:
 			s.kraftVersion, ok = log.ParseKRaftVersion(r.Value)
 		case kind == log.ControlKRaftVoters:
-			var err error
-			if s.voters, err = log.ParseKRaftVoters(r.Value); err != nil {
-				return err
-			}
+			s.voters = voters
 		default:
 			return fmt.Errorf("%s in the batch of the header", kind)
 		}

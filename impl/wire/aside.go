@@ -36,6 +36,25 @@ func (c *Codec) AppendBody(dst []byte, h Header, r kmsg.Response) []byte {
 	return endFrame(r.AppendTo(dst), start)
 }
 
+// AppendBodyRequest appends the frame of a request of kmsg, of its version.
+func (c *Codec) AppendBodyRequest(dst []byte, h Header, q kmsg.Request) []byte {
+	h.API, h.Version = API(q.Key()), q.GetVersion()
+	dst, start := beginFrame(dst)
+	dst = appendRequestHeader(dst, h)
+	return endFrame(q.AppendTo(dst), start)
+}
+
+// ReadBody reads the frame of the response to a request of kmsg.
+func (c *Codec) ReadBody(frame []byte, h Header, q kmsg.Request) (kmsg.Response, error) {
+	h.API, h.Version = API(q.Key()), q.GetVersion()
+	body, err := readResponseHeader(frame, h)
+	if err != nil {
+		return nil, err
+	}
+	r := q.ResponseKind()
+	return r, bodyError(h, r.ReadFrom(body))
+}
+
 // listed are all APIs that are served, ascending.
 func (c *Codec) listed() []API {
 	all := slices.Clone(served[:])

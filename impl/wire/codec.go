@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/quorate/quorate/impl/core"
@@ -47,9 +48,13 @@ type Codec struct {
 	// high watermark and is told of a higher one at once (KIP-1166). 0: 18.
 	MaxFetch int16
 
-	// Endpoints are where replicas can be reached. Those of the leader are named in
-	// responses.
+	// Endpoints are where replicas can be reached, until UseVoters says it. Those of the
+	// leader are named in responses.
 	Endpoints map[core.ReplicaID]Endpoint
+	// Told, if not nil, is called with the endpoint of a leader that a message has named.
+	Told func(core.ReplicaID, Endpoint)
+	// Node, if not nil, is told in ApiVersions responses: see nodeTag.
+	Node *core.ReplicaID
 	// Extra are APIs that somebody else answers, beside those of the quorum, which they
 	// cannot replace: see Request.Body.
 	Extra map[API]Versions
@@ -64,6 +69,37 @@ type Codec struct {
 	FinalizedFeatures func() (levels []Feature, offset int64)
 
 	learned atomic.Pointer[string]
+	voters  atomic.Pointer[voters]
+}
+
+// voters are the voter set as the log has it.
+type voters struct {
+	endpoints map[core.ReplicaID]Endpoint
+}
+
+// UseVoters says where the voters of a dynamic set can be reached: kraft.version is 1.
+func (c *Codec) UseVoters(endpoints map[core.ReplicaID]Endpoint) { c.voters.Store(&voters{endpoints}) }
+
+// where replicas can be reached.
+func (c *Codec) where() map[core.ReplicaID]Endpoint {
+	if v := c.voters.Load(); v != nil {
+		return v.endpoints
+	}
+	return c.Endpoints
+}
+
+// KRaftVersion is the level of kraft.version in force.
+func (c *Codec) KRaftVersion() int16 {
+	if c.voters.Load() != nil {
+		return 1
+	}
+	return 0
+}
+
+func (c *Codec) told(id int32, host string, port int32) {
+	if c.Told != nil && id >= 0 && host != "" && port > 0 && port <= math.MaxUint16 {
+		c.Told(core.ReplicaID(id), Endpoint{host, uint16(port)})
+	}
 }
 
 // Feature is a feature of a cluster, as UpdateFeatures knows them.
@@ -73,9 +109,13 @@ type Feature struct {
 	Min, Max, Finalized int16
 }
 
-// kraftVersion: the voter set is static. A leader of Kafka's asks for it before it adds a
-// voter, which has to know kraft.version 1.
-var kraftVersion = Feature{Name: "kraft.version"}
+// MaxKRaftVersion is the highest level of kraft.version that is known here. A leader asks
+// for it before it adds a voter, which has to know the level in force.
+const MaxKRaftVersion = 1
+
+func (c *Codec) kraftVersion() Feature {
+	return Feature{Name: "kraft.version", Max: MaxKRaftVersion, Finalized: c.KRaftVersion()}
+}
 
 // Versions is a range of versions of an API. The zero value is none.
 type Versions struct {
@@ -104,14 +144,16 @@ func (c *Codec) Supported(api API) Versions {
 		return Versions{0, 2, true}
 	case FetchSnapshot, DescribeCluster:
 		return Versions{0, 1, true}
-	case UpdateRaftVoter:
+	case AddRaftVoter:
+		return Versions{0, 1, true}
+	case RemoveRaftVoter, UpdateRaftVoter:
 		return Versions{0, 0, true}
 	}
 	return c.Extra[api]
 }
 
 // served are the APIs in the order in which they are listed.
-var served = [...]API{Fetch, ApiVersions, Vote, BeginQuorumEpoch, EndQuorumEpoch, DescribeQuorum, FetchSnapshot, DescribeCluster, UpdateRaftVoter}
+var served = [...]API{Fetch, ApiVersions, Vote, BeginQuorumEpoch, EndQuorumEpoch, DescribeQuorum, FetchSnapshot, DescribeCluster, AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter}
 
 func (v Versions) has(version int16) bool { return v.OK && version >= v.Min && version <= v.Max }
 

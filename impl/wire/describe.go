@@ -62,7 +62,7 @@ func (c *Codec) AppendDescribeQuorum(dst []byte, req *Request, q *Quorum) []byte
 		p.CurrentVoters, p.Observers = quorumReplicas(q.Voters), quorumReplicas(q.Observers)
 		r.Topics = []kmsg.DescribeQuorumResponseTopic{{Topic: topicName, Partitions: []kmsg.DescribeQuorumResponseTopicPartition{p}}}
 		for _, id := range c.nodes() {
-			e := c.Endpoints[id]
+			e := c.where()[id]
 			r.Nodes = append(r.Nodes, kmsg.DescribeQuorumResponseNode{NodeID: int32(id), Listeners: []kmsg.DescribeQuorumResponseNodeListener{{
 				Name: c.listener(), Host: e.Host, Port: e.Port,
 			}}})
@@ -94,7 +94,7 @@ func (c *Codec) AppendDescribeCluster(dst []byte, req *Request, leader core.Repl
 	case controllers:
 		r.ClusterID, r.ControllerID = c.Cluster(), int32(leader)
 		for _, id := range c.nodes() {
-			e := c.Endpoints[id]
+			e := c.where()[id]
 			r.Brokers = append(r.Brokers, kmsg.DescribeClusterResponseBroker{NodeID: int32(id), Host: e.Host, Port: int32(e.Port)})
 		}
 	case 1:
@@ -107,7 +107,7 @@ func (c *Codec) AppendDescribeCluster(dst []byte, req *Request, leader core.Repl
 	return endFrame(r.AppendTo(dst), start)
 }
 
-// nodes are the ids of Endpoints, ascending.
+// nodes are the replicas that can be reached, ascending.
 func (c *Codec) nodes() []core.ReplicaID {
-	return slices.Sorted(maps.Keys(c.Endpoints))
+	return slices.Sorted(maps.Keys(c.where()))
 }

@@ -75,7 +75,7 @@ func unknownPartition(req *Request) kmsg.Response {
 	return r
 }
 
-func readFetchSnapshotResponse(body []byte, version int16, m *core.Message) (core.ErrorCode, error) {
+func (c *Codec) readFetchSnapshotResponse(body []byte, version int16, m *core.Message) (core.ErrorCode, error) {
 	r := kmsg.NewFetchSnapshotResponse()
 	r.Version = version
 	if err := r.UnsafeReadFrom(body); err != nil {

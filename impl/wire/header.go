@@ -19,7 +19,7 @@ func (h Header) flexible() bool {
 		return h.Version >= 12
 	case ApiVersions:
 		return h.Version >= 3
-	case Vote, DescribeQuorum, FetchSnapshot, DescribeCluster, UpdateRaftVoter:
+	case Vote, DescribeQuorum, FetchSnapshot, DescribeCluster, AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter:
 		return true
 	case BeginQuorumEpoch, EndQuorumEpoch:
 		return h.Version >= 1

@@ -49,6 +49,12 @@ func refusal(req *Request, code core.ErrorCode) kmsg.Response {
 	case *kmsg.DescribeClusterResponse:
 		r.ErrorCode = int16(code)
 		return r
+	case *kmsg.AddRaftVoterResponse:
+		r.ErrorCode = int16(code)
+		return r
+	case *kmsg.RemoveRaftVoterResponse:
+		r.ErrorCode = int16(code)
+		return r
 	case *kmsg.UpdateRaftVoterResponse:
 		r.ErrorCode = int16(code)
 		return r

@@ -68,7 +68,7 @@ func (c *Codec) appendBeginRequest(dst []byte, version int16, m *core.Message) [
 	r := kmsg.NewBeginQuorumEpochRequest()
 	r.Version, r.ClusterID, r.VoterID = version, c.clusterID(), int32(m.To.ID)
 	r.Topics = []kmsg.BeginQuorumEpochRequestTopic{{Topic: topicName, Partitions: []kmsg.BeginQuorumEpochRequestTopicPartition{p}}}
-	if e, ok := c.Endpoints[m.From.ID]; ok {
+	if e, ok := c.where()[m.From.ID]; ok {
 		r.LeaderEndpoints = []kmsg.BeginQuorumEpochRequestLeaderEndpoint{{Name: c.listener(), Host: e.Host, Port: e.Port}}
 	}
 	return r.AppendTo(dst)
@@ -85,7 +85,7 @@ func (c *Codec) appendEndRequest(dst []byte, version int16, m *core.Message) []b
 	r := kmsg.NewEndQuorumEpochRequest()
 	r.Version, r.ClusterID = version, c.clusterID()
 	r.Topics = []kmsg.EndQuorumEpochRequestTopic{{Topic: topicName, Partitions: []kmsg.EndQuorumEpochRequestTopicPartition{p}}}
-	if e, ok := c.Endpoints[m.From.ID]; ok {
+	if e, ok := c.where()[m.From.ID]; ok {
 		r.LeaderEndpoints = []kmsg.EndQuorumEpochRequestLeaderEndpoint{{Name: c.listener(), Host: e.Host, Port: e.Port}}
 	}
 	return r.AppendTo(dst)
@@ -208,6 +208,11 @@ func (c *Codec) readBeginRequest(body []byte, version int16, m *core.Message) (c
 	m.From = replicaKey(p.LeaderID, [16]byte{})
 	m.To = replicaKey(r.VoterID, p.VoterDirectoryID)
 	m.Epoch = core.Epoch(p.LeaderEpoch)
+	for _, e := range r.LeaderEndpoints {
+		if e.Name == c.listener() {
+			c.told(p.LeaderID, e.Host, int32(e.Port))
+		}
+	}
 	return core.None, nil
 }
 

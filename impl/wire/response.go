@@ -29,7 +29,7 @@ func (c *Codec) namedLeader(m *core.Message) (Endpoint, bool) {
 	if m.Leader < 0 {
 		return Endpoint{}, false
 	}
-	e, ok := c.Endpoints[m.Leader]
+	e, ok := c.where()[m.Leader]
 	return e, ok
 }
 
@@ -110,15 +110,15 @@ func (c *Codec) ReadResponse(frame []byte, e Expect, m *core.Message) (core.Erro
 	var code core.ErrorCode
 	switch e.API {
 	case Vote:
-		code, err = readVoteResponse(body, e.Version, m)
+		code, err = c.readVoteResponse(body, e.Version, m)
 	case BeginQuorumEpoch:
-		code, err = readBeginResponse(body, e.Version, m)
+		code, err = c.readBeginResponse(body, e.Version, m)
 	case EndQuorumEpoch:
-		code, err = readEndResponse(body, e.Version, m)
+		code, err = c.readEndResponse(body, e.Version, m)
 	case Fetch:
-		code, err = readFetchResponse(body, e, m)
+		code, err = c.readFetchResponse(body, e, m)
 	case FetchSnapshot:
-		code, err = readFetchSnapshotResponse(body, e.Version, m)
+		code, err = c.readFetchSnapshotResponse(body, e.Version, m)
 	default:
 		err = malformed("response of API %d", e.API)
 	}
@@ -145,7 +145,7 @@ func answer(m *core.Message, code int16, leader, epoch int32) {
 	m.Error, m.Leader, m.Epoch = core.ErrorCode(code), core.ReplicaID(leader), core.Epoch(epoch)
 }
 
-func readVoteResponse(body []byte, version int16, m *core.Message) (core.ErrorCode, error) {
+func (c *Codec) readVoteResponse(body []byte, version int16, m *core.Message) (core.ErrorCode, error) {
 	r := kmsg.NewVoteResponse()
 	r.Version = version
 	if err := r.ReadFrom(body); err != nil {
@@ -159,11 +159,14 @@ func readVoteResponse(body []byte, version int16, m *core.Message) (core.ErrorCo
 	}
 	p := &r.Topics[0].Partitions[0]
 	answer(m, p.ErrorCode, p.LeaderID, p.LeaderEpoch)
+	for _, e := range r.NodeEndpoints {
+		c.told(e.NodeID, e.Host, int32(e.Port))
+	}
 	m.Granted = p.VoteGranted
 	return core.None, nil
 }
 
-func readBeginResponse(body []byte, version int16, m *core.Message) (core.ErrorCode, error) {
+func (c *Codec) readBeginResponse(body []byte, version int16, m *core.Message) (core.ErrorCode, error) {
 	r := kmsg.NewBeginQuorumEpochResponse()
 	r.Version = version
 	if err := r.ReadFrom(body); err != nil {
@@ -177,10 +180,13 @@ func readBeginResponse(body []byte, version int16, m *core.Message) (core.ErrorC
 	}
 	p := &r.Topics[0].Partitions[0]
 	answer(m, p.ErrorCode, p.LeaderID, p.LeaderEpoch)
+	for _, e := range r.NodeEndpoints {
+		c.told(e.NodeID, e.Host, int32(e.Port))
+	}
 	return core.None, nil
 }
 
-func readEndResponse(body []byte, version int16, m *core.Message) (core.ErrorCode, error) {
+func (c *Codec) readEndResponse(body []byte, version int16, m *core.Message) (core.ErrorCode, error) {
 	r := kmsg.NewEndQuorumEpochResponse()
 	r.Version = version
 	if err := r.ReadFrom(body); err != nil {
@@ -194,10 +200,13 @@ func readEndResponse(body []byte, version int16, m *core.Message) (core.ErrorCod
 	}
 	p := &r.Topics[0].Partitions[0]
 	answer(m, p.ErrorCode, p.LeaderID, p.LeaderEpoch)
+	for _, e := range r.NodeEndpoints {
+		c.told(e.NodeID, e.Host, int32(e.Port))
+	}
 	return core.None, nil
 }
 
-func readFetchResponse(body []byte, e Expect, m *core.Message) (core.ErrorCode, error) {
+func (c *Codec) readFetchResponse(body []byte, e Expect, m *core.Message) (core.ErrorCode, error) {
 	r := kmsg.NewFetchResponse()
 	r.Version = e.Version
 	if err := r.UnsafeReadFrom(body); err != nil {
@@ -218,6 +227,9 @@ func readFetchResponse(body []byte, e Expect, m *core.Message) (core.ErrorCode, 
 		}
 	}
 	answer(m, p.ErrorCode, p.CurrentLeader.LeaderID, p.CurrentLeader.LeaderEpoch)
+	for _, e := range r.Brokers { // NodeEndpoints
+		c.told(e.NodeID, e.Host, e.Port)
+	}
 	m.HighWatermark = core.Offset(p.HighWatermark)
 	m.Diverging = core.EpochEnd{Epoch: core.Epoch(p.DivergingEpoch.Epoch), End: core.Offset(p.DivergingEpoch.EndOffset)}
 	if m.Diverging.Epoch == -1 {

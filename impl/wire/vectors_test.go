@@ -519,7 +519,7 @@ func TestRefusalVectors(t *testing.T) {
 func TestApiVersionsVectors(t *testing.T) {
 	c := testCodec()
 	c.Features = []Feature{{Name: "metadata.version", Min: 7, Max: 20, Finalized: 19}}
-	served := [][3]int16{{1, 13, 18}, {18, 0, 4}, {52, 0, 2}, {53, 1, 1}, {54, 1, 1}, {55, 0, 2}, {59, 0, 1}, {60, 0, 1}, {82, 0, 0}}
+	served := [][3]int16{{1, 13, 18}, {18, 0, 4}, {52, 0, 2}, {53, 1, 1}, {54, 1, 1}, {55, 0, 2}, {59, 0, 1}, {60, 0, 1}, {80, 0, 1}, {81, 0, 0}, {82, 0, 0}}
 	for version := int16(0); version <= 5; version++ {
 		q := requestLayout(18, version, version >= 3)
 		if version >= 3 {
@@ -571,7 +571,7 @@ func TestApiVersionsVectors(t *testing.T) {
 				if version >= 4 {
 					l.str("kraft.version")
 					l.i16(0)
-					l.i16(0)
+					l.i16(1)
 					l.tags(0)
 				}
 				l.str("metadata.version")
@@ -733,6 +733,85 @@ func TestDescribeVectors(t *testing.T) {
 		r.tags(0)
 		require.Equal(t, r.framed(), c.AppendDescribeCluster(nil, &req, 2), "version %d", version)
 	}
+}
+
+// AddRaftVoterRequest.json, RemoveRaftVoterRequest.json and their responses.
+func TestRaftVoterVectors(t *testing.T) {
+	c := &Codec{}
+	for version := int16(0); version <= 1; version++ {
+		l := requestLayout(80, version, true)
+		l.str("c")    // ClusterId
+		l.i32(15_000) // TimeoutMs
+		l.i32(2)      // VoterId
+		l.raw(id16(dirB)...)
+		l.items(1) // Listeners
+		l.str("CTL")
+		l.str("h2")
+		l.u16(9092)
+		l.tags(0)
+		if version >= 1 {
+			l.raw(0) // AckWhenCommitted
+		}
+		l.tags(0)
+		var req Request
+		require.NoError(t, c.ReadRequest(*l, &req))
+		q := req.Body.(*kmsg.AddRaftVoterRequest)
+		require.Equal(t, "c 15000 2", fmt.Sprint(*q.ClusterID, " ", q.TimeoutMillis, " ", q.VoterID))
+		require.EqualValues(t, dirB, q.VoterDirectoryID)
+		require.Equal(t, "CTL h2 9092", fmt.Sprint(q.Listeners[0].Name, " ", q.Listeners[0].Host, " ", q.Listeners[0].Port))
+		require.Equal(t, version == 0, q.AckWhenCommitted)
+		for cut := range len(*l) - 1 {
+			require.ErrorIs(t, c.ReadRequest((*l)[:cut], new(Request)), ErrMalformed, "%d bytes", cut)
+		}
+		r := responseLayout(true)
+		r.i32(0) // ThrottleTimeMs
+		r.i16(126)
+		r.raw(0) // ErrorMessage: null
+		r.tags(0)
+		require.Equal(t, r.framed(), c.AppendRefusal(nil, &req, 126))
+	}
+	l := requestLayout(81, 0, true)
+	l.str("c")
+	l.i32(2) // VoterId
+	l.raw(id16(dirB)...)
+	l.tags(0)
+	var req Request
+	require.NoError(t, c.ReadRequest(*l, &req))
+	q := req.Body.(*kmsg.RemoveRaftVoterRequest)
+	require.Equal(t, "c 2", fmt.Sprint(*q.ClusterID, " ", q.VoterID))
+	require.EqualValues(t, dirB, q.VoterDirectoryID)
+	r := responseLayout(true)
+	r.i32(0)
+	r.i16(127)
+	r.raw(0)
+	r.tags(0)
+	require.Equal(t, r.framed(), c.AppendRefusal(nil, &req, 127))
+}
+
+// Where kraft.version is 1 it is told as finalized; and a node tells who it is in a field
+// that Kafka skips.
+func TestApiVersionsOfDynamicQuorum(t *testing.T) {
+	id := core.ReplicaID(7)
+	c := &Codec{Node: &id}
+	h := Header{API: ApiVersions, Version: 4, Correlation: 7, ClientID: "ab"}
+	read := func() (r kmsg.ApiVersionsResponse) {
+		r.Version = 4
+		require.NoError(t, r.ReadFrom(c.AppendApiVersions(nil, h, core.None)[8:]))
+		return r
+	}
+	require.Empty(t, read().FinalizedFeatures)
+	c.UseVoters(map[core.ReplicaID]Endpoint{2: {"h", 9}})
+	f := read().FinalizedFeatures
+	require.Len(t, f, 1)
+	require.Equal(t, "kraft.version 1 1", fmt.Sprint(f[0].Name, " ", f[0].MinVersionLevel, " ", f[0].MaxVersionLevel))
+	p, code, err := c.ReadPeer(c.AppendApiVersions(nil, h, core.None)[4:], h)
+	require.NoError(t, err)
+	require.Equal(t, core.None, code)
+	require.Equal(t, id, p.Node)
+	require.Equal(t, Versions{0, 1, true}, p.KRaftVersion)
+	c.Node = nil
+	p, _, _ = c.ReadPeer(c.AppendApiVersions(nil, h, core.None)[4:], h)
+	require.Equal(t, core.NoReplica, p.Node)
 }
 
 // UpdateRaftVoterRequest.json, UpdateRaftVoterResponse.json.

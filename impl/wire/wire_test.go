@@ -320,7 +320,7 @@ func TestApiVersions(t *testing.T) {
 		n, code, err := c.ReadApiVersions(c.AppendApiVersions(nil, req.Header, core.None)[4:], h)
 		require.NoError(t, err)
 		require.Equal(t, core.None, code)
-		require.Equal(t, Negotiated{ApiVersions: 4, Fetch: 18, Vote: 2, BeginQuorumEpoch: 1, EndQuorumEpoch: 1, DescribeQuorum: 2, FetchSnapshot: 1, DescribeCluster: 1, UpdateRaftVoter: 0}, n)
+		require.Equal(t, Negotiated{ApiVersions: 4, Fetch: 18, Vote: 2, BeginQuorumEpoch: 1, EndQuorumEpoch: 1, DescribeQuorum: 2, FetchSnapshot: 1, DescribeCluster: 1, AddRaftVoter: 1, RemoveRaftVoter: 0, UpdateRaftVoter: 0}, n)
 	}
 
 	// An unknown version is answered with version 0.
@@ -343,7 +343,7 @@ func TestApiVersions(t *testing.T) {
 	h.Version = 4
 	n, _, err := c.ReadApiVersions(before.AppendApiVersions(nil, h, core.None)[4:], h)
 	require.NoError(t, err)
-	require.Equal(t, Negotiated{ApiVersions: 4, Fetch: 17, Vote: 1, BeginQuorumEpoch: 1, EndQuorumEpoch: 1, DescribeQuorum: 2, FetchSnapshot: 1, DescribeCluster: 1, UpdateRaftVoter: 0}, n)
+	require.Equal(t, Negotiated{ApiVersions: 4, Fetch: 17, Vote: 1, BeginQuorumEpoch: 1, EndQuorumEpoch: 1, DescribeQuorum: 2, FetchSnapshot: 1, DescribeCluster: 1, AddRaftVoter: 1, RemoveRaftVoter: 0, UpdateRaftVoter: 0}, n)
 }
 
 func TestReadFrame(t *testing.T) {
