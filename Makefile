@@ -11,7 +11,7 @@ RACED    := ./checker/... ./impl/core/... ./impl/node/... ./impl/wire/... ./trac
 MODULES  := $(dir $(shell find . -name go.mod -not -path './tools/*' -not -path './out/*'))
 
 .DEFAULT_GOAL := help
-.PHONY: help build check check-deep crash test race bench trace simulate demo five soak defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
+.PHONY: help build check check-deep crash test race bench trace simulate demo five soak walk defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,7 @@ check-deep: build ## As check, with the large models, an hour of simulated runs 
 	bin/quorate bugs
 	bin/quorate prove -deep
 	$(MAKE) simulate SIMFLAGS='-for $(SIMTIME)'
+	$(MAKE) walk
 	$(MAKE) crash
 	$(MAKE) soak
 	$(MAKE) fuzz
@@ -42,6 +43,9 @@ check-deep: build ## As check, with the large models, an hour of simulated runs 
 crash: ## Crash what keeps files at every operation, and the removal of two segments at once too
 	@go test -count=1 -v -timeout 30m -run 'TestEvery(Crash|Flush|Failure)' ./impl/log -segments && \
 	go test -count=1 -v -timeout 30m -run 'TestEvery(Crash|Flush|Failure)' ./impl/snapshot ./impl/driver ./impl/quorumstate ./impl/metaprops
+
+walk: ## Have the replica take every step of models of the specification, larger ones than make test
+	go test -count=1 -v -timeout 30m -run TestWalk ./traces/modelbased -modelbased.large
 
 soak: build ## Kill three processes under load for SOAK seconds, with snapshots, and judge all that they did
 	rm -rf out/soak
