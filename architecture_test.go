@@ -46,6 +46,7 @@ var table = []row{
 	{"spec/clusterid", []string{"spec/concern", "checker"}, "a concern over an abstract log, which knows nothing of the real one"},
 	{"spec/composed", []string{"spec", "spec/bootstrap", "spec/clusterid", "spec/concern", "checker"}, "the two concerns on the real log, which is theirs to use and not to change"},
 	{"spec/kafkasql", []string{"spec/concern", "checker"}, "a system of its own: its journal is a log that does not fail"},
+	{"spec/kafkasqlc", []string{"spec/concern", "checker"}, "another protocol than those of spec/kafkasql, with a state of its own"},
 	{"spec/audit", []string{"spec/...", "checker"}, "it judges the specification, and so stands on this side"},
 	{"impl", []string{"impl/...", "traces/event", "traces/event/concern"}, "spec and impl are two independent writings of the protocol, and a replica does not judge itself"},
 	{"impl/core", []string{"traces/event"}, "the core is a function: who performs its effects is not its business"},

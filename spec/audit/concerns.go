@@ -11,10 +11,11 @@ import (
 	"github.com/quorate/quorate/spec/composed"
 	"github.com/quorate/quorate/spec/concern"
 	"github.com/quorate/quorate/spec/kafkasql"
+	"github.com/quorate/quorate/spec/kafkasqlc"
 )
 
 // Concerns are the specifications of single concerns over an abstract log.
-var Concerns = []*concern.Concern{bootstrap.Concern(), clusterid.Concern(), composed.Concern(), kafkasql.Concern()}
+var Concerns = []*concern.Concern{bootstrap.Concern(), clusterid.Concern(), composed.Concern(), kafkasql.Concern(), kafkasqlc.Concern()}
 
 // Runnable is a model of a concern under a variant.
 func Runnable(c *concern.Concern, model string, v concern.Variant) (checker.Runnable, error) {
@@ -31,6 +32,8 @@ func Runnable(c *concern.Concern, model string, v concern.Variant) (checker.Runn
 		return checker.Erase(checker.Interned[composed.Process, composed.Msg, spec.Ghost](s)), nil
 	case concern.Spec[kafkasql.State]:
 		return checker.Erase(checker.Spec[kafkasql.State](listed[kafkasql.State]{s})), nil
+	case concern.Spec[kafkasqlc.State]:
+		return checker.Erase(checker.Spec[kafkasqlc.State](listed[kafkasqlc.State]{s})), nil
 	}
 	return nil, fmt.Errorf("concern %s has states of unknown type", c.Name)
 }

@@ -7,8 +7,8 @@
 // Three protocols over one state: A, two topics and a lock; B, one topic, a shared
 // object store and no lock; T, the recommended one, in which locks save work and safety
 // never depends on them. What they decide differently is in rules.go, what they do alike
-// has one name. docs/kafkasql.md has the properties, mutations and gaps, and says what of
-// C, which was shipped, is seen here.
+// has one name. docs/kafkasql.md has the properties, mutations and gaps. C, which
+// was shipped, is package kafkasqlc.
 //
 // Read [State] first, then instance.go and checkpoint.go; lock.go is A's coordination
 // topic, environment.go what is done to everybody.
