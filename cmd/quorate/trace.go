@@ -13,6 +13,8 @@ import (
 
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/traces"
+	"github.com/quorate/quorate/traces/concerns"
+	"github.com/quorate/quorate/traces/event/concern"
 	"github.com/quorate/quorate/traces/kafkalog"
 )
 
@@ -26,6 +28,8 @@ func newTraceCommand() *cobra.Command {
 type traceReport struct {
 	Name string `json:"name"`
 	*traces.Result
+	// Concerns is about bootstrap and cluster ids, if that was recorded.
+	Concerns *concerns.Result `json:"concerns,omitempty"`
 }
 
 func newTraceCheck() *cobra.Command {
@@ -44,6 +48,9 @@ A directory is a run: a file node-*.ndjson or node-*.ndjson.zst for each node, a
 run.json, which says who took part; or it holds such directories. Files named one
 by one are one run, with the run.json beside them if they are in one directory.
 Without run.json every node is a voter, with Pre-Vote.
+
+What nodes recorded beside that, of bootstrap and cluster ids, is in files
+concerns-*.ndjson of the same directory, and is judged too.
 
 Exit codes: 0 all accepted, 1 one rejected, 2 malformed input, 3 a search budget
 was used up before an answer.`,
@@ -134,6 +141,9 @@ func recordings(args []string) ([]traces.Recording, error) {
 			return nil, err
 		}
 		if !info.IsDir() {
+			if _, ok := concern.IsFileName(arg); ok {
+				return nil, fmt.Errorf("%s is judged with the run beside it: give the directory, or the trace of a replica", arg)
+			}
 			if len(files) == 0 {
 				at = len(list)
 				list = append(list, traces.Recording{})
@@ -196,11 +206,19 @@ func checkTraces(cmd *cobra.Command, list []traces.Recording, run *traces.Run, o
 		case res.Verdict == traces.OutOfBudget && worst == exitHolds:
 			worst = exitLimit
 		}
+		beside, err := checkConcerns(rec, opt.Hidden)
+		if err != nil {
+			return errors.Join(show(), err)
+		}
+		judged := res.Verdict
+		if beside != nil && beside.Rejection != nil {
+			worst, judged = exitViolated, traces.Rejected
+		}
 		if res.Rejection != nil && out.draws() {
 			out.behaviours = append(out.behaviours, res.Rejection.Behaviour(rec.Name))
 		}
 		if asJSON {
-			if err := json.NewEncoder(w).Encode(traceReport{rec.Name, res}); err != nil {
+			if err := json.NewEncoder(w).Encode(traceReport{rec.Name, res, beside}); err != nil {
 				return err
 			}
 			continue
@@ -208,7 +226,7 @@ func checkTraces(cmd *cobra.Command, list []traces.Recording, run *traces.Run, o
 		s := &res.Stats
 		fmt.Fprint(table, header)
 		header = ""
-		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%d\t%s\t%s\n", rec.Name, len(s.Nodes), s.EventsText(), s.Crashes, s.Lost, s.HiddenText(), res.Verdict)
+		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%d\t%s\t%s\n", rec.Name, len(s.Nodes), s.EventsText(), s.Crashes, s.Lost, s.HiddenText(), judged)
 		if text := s.PartialText(); text != "" {
 			reports = append(reports, rec.Name+": "+text)
 		}
@@ -219,6 +237,9 @@ func checkTraces(cmd *cobra.Command, list []traces.Recording, run *traces.Run, o
 		}
 		if res.Rejection != nil {
 			reports = append(reports, rec.Name+": "+res.Verdict.String()+"\n"+res.Rejection.Text())
+		}
+		if beside != nil {
+			reports = append(reports, concernsText(rec.Name, beside))
 		}
 	}
 	if out.draws() && len(out.behaviours) == 0 {

@@ -51,6 +51,9 @@ const (
 	HasMajority
 )
 
+// GuardName is the name of a guard.
+func GuardName(g concern.Guard) string { return guardNames[g] }
+
 var guardNames = []string{
 	"", "IsUp", "IsDown", "IsRunning", "IsFormatted", "NotFormatted", "NotFormatting", "ZeroReadable", "HasFile", "FileReplaced",
 	"IsLeader", "NotLeading", "IsStandby", "IsClaimed", "IsWriting", "IsActive", "EpochCommitted", "HasMore", "SnapshotIsLater", "StateIsStable",

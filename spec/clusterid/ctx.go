@@ -49,6 +49,9 @@ const (
 	LogUpToDate
 )
 
+// GuardName is the name of a guard.
+func GuardName(g concern.Guard) string { return guardNames[g] }
+
 var guardNames = []string{
 	"",
 	"IsDown", "IsWriting", "IsOnline", "NotWritten", "DataFirst", "IsRunning", "SomethingToFlush", "IsPersisted",

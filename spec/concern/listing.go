@@ -156,7 +156,7 @@ func (l *Listing[M, R]) guard(name string) (Drop, error) {
 	if a := slices.Index(l.Actions, action); a >= 0 {
 		for _, g := range l.GuardsOf(uint8(a)) {
 			if l.Guards[g] == guard {
-				return Drop{uint8(a), g}, nil
+				return Drop{Action: uint8(a), Guard: g}, nil
 			}
 		}
 	}

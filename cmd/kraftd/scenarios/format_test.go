@@ -154,6 +154,7 @@ var _ = add(7, "format killed before meta.properties: done again, it replaces al
 	})
 	require.NoError(t, err)
 	require.NoError(t, plan.Run(kfs.OS{}, func(kraftformat.Formatted) {}))
+	p.changed()
 	require.NoError(t, os.Remove(p.path("d0/meta.properties")))
 	p.refused("is not formatted", func() result { return run(t, "start", "-config", p.config()) })
 	p.formatted("-t", "X", "-g")
@@ -163,6 +164,7 @@ var _ = add(7, "format killed before meta.properties: done again, it replaces al
 var _ = add(8, "-ignore-formatted formats the others, of the same cluster only", func(t *testing.T) {
 	p := newPlace(t)
 	p.formatted("-t", "X")
+	p.changed()
 	require.NoError(t, os.RemoveAll(p.dir(1)))
 	require.NoError(t, os.Mkdir(p.dir(1), 0o755))
 	p.refused("d0 is already formatted, for node 1 of cluster \"X\"", func() result { return p.format("-t", "X") })

@@ -28,6 +28,7 @@ type place struct {
 // a static quorum, node 1.
 func newPlace(t *testing.T, lines ...string) *place {
 	p := &place{t: t, root: t.TempDir()}
+	t.Cleanup(p.held)
 	p.configure(lines...)
 	return p
 }
@@ -37,6 +38,7 @@ func (p *place) configure(lines ...string) {
 	all := []string{
 		"node.id=1", "process.roles=controller", "controller.listener.names=CONTROLLER", "listeners=CONTROLLER://127.0.0.1:0",
 		"controller.quorum.voters=1@127.0.0.1:9091", "log.dirs=" + p.dir(0) + "," + p.dir(1),
+		"quorate.trace.file=" + p.path(traceFile),
 	}
 	for _, line := range lines {
 		key, value, _ := strings.Cut(line, "=")
@@ -70,6 +72,9 @@ func (p *place) config() string { return p.path("node.properties") }
 // write writes a file, and makes the directory that it is in.
 func (p *place) write(name, content string) {
 	p.t.Helper()
+	if filepath.Dir(name) != "." {
+		p.changed()
+	}
 	require.NoError(p.t, os.MkdirAll(filepath.Dir(p.path(name)), 0o755))
 	require.NoError(p.t, os.WriteFile(p.path(name), []byte(content), 0o644))
 }

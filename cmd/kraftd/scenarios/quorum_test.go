@@ -124,6 +124,7 @@ func (p *place) prepare(node int32, id string, zero [][]byte) {
 
 func (p *place) setMeta(i int, m metaprops.Properties) {
 	p.t.Helper()
+	p.changed()
 	require.NoError(p.t, os.MkdirAll(p.dir(i), 0o755))
 	require.NoError(p.t, metaprops.Write(kfs.OS{}, p.dir(i), m))
 }
@@ -131,6 +132,7 @@ func (p *place) setMeta(i int, m metaprops.Properties) {
 // checkpoint writes a zero checkpoint, in place of any that there is.
 func (p *place) checkpoint(records [][]byte) {
 	p.t.Helper()
+	p.changed()
 	w, err := snapshot.Replace(kfs.OS{}, filepath.Join(p.dir(0), metadata.LogDir), metadata.ZeroID, time.Now().UnixMilli())
 	require.NoError(p.t, err)
 	require.NoError(p.t, w.Append(records))
@@ -154,6 +156,7 @@ func (p *place) legacy(records ...[]byte) {
 // node has these. An empty one is the LeaderChange of epoch 1.
 func (p *place) history(voters int, batches ...[][]byte) {
 	p.t.Helper()
+	p.changed()
 	dir := filepath.Join(p.dir(0), metadata.LogDir)
 	l, _, err := log.Open(kfs.OS{}, dir, log.Config{})
 	require.NoError(p.t, err)

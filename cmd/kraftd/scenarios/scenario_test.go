@@ -80,7 +80,7 @@ func TestScenario(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("scenario, passed:\n%s", table.String())
+		t.Logf("scenario, passed:\n%s%s", table.String(), countedText())
 	})
 	for _, s := range all {
 		t.Run(fmt.Sprintf("%02d", s.number), func(t *testing.T) {

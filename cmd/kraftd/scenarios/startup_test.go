@@ -96,10 +96,12 @@ var _ = add(32, "a broker with one directory of a cluster and an empty one: that
 var _ = add(34, "a dynamic voter that has lost meta.properties, and has its zero checkpoint: no start", func(t *testing.T) {
 	p := newPlace(t, dynamicQuorum...)
 	p.formatted("-t", "X", "--standalone")
+	p.changed()
 	require.NoError(t, os.Remove(p.path("d0/meta.properties")))
 	p.refused("d0 is not formatted, as a controller that takes part in the first election must be", p.start)
 	require.NoFileExists(t, p.path("d0/meta.properties"))
 	// So it is if all of them are gone.
+	p.changed()
 	require.NoError(t, os.Remove(p.path("d1/meta.properties")))
 	p.refused("d0 is not formatted", p.start)
 })

@@ -272,6 +272,7 @@ func TestReaderRefuses(t *testing.T) {
 		"not from 1":           {line(1, 1, 2), "event 2 of process 1 after event 0"},
 		"back":                 {line(1, 2, 1) + line(1, 1, 1), "process 1 after process 2"},
 		"a process is gone":    {line(1, 1, 1) + line(1, 3, 1), "no torn line between"},
+		"back in the trace":    {strings.Replace(line(1, 1, 1), `"after":0`, `"after":2`, 1) + line(1, 1, 2), "after event 0 of incarnation 0, which is before event 2"},
 		"torn, and it goes on": {line(1, 1, 1) + "{\"v\"\n" + line(1, 1, 2), "so it was no crash"},
 	} {
 		t.Run(name, func(t *testing.T) {

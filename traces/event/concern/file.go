@@ -117,6 +117,8 @@ type Reader struct {
 	node    int32
 	process int32
 	seq     int64
+	inc     int32
+	after   int64
 	torn    error // a torn line that must prove to be a crash
 	err     error
 }
@@ -187,12 +189,15 @@ func (r *Reader) admit(e *Event) error {
 	case e.Process == r.process && r.torn != nil:
 		return fmt.Errorf("%w; and process %d goes on behind it, so it was no crash", r.torn, e.Process)
 	case e.Process > r.process:
-		r.process, r.seq = e.Process, 0
+		r.process, r.seq, r.inc, r.after = e.Process, 0, 0, 0
 	}
 	if e.Seq != r.seq+1 {
 		return fmt.Errorf("event %d of process %d after event %d", e.Seq, e.Process, r.seq)
 	}
-	r.seq, r.torn = e.Seq, nil
+	if e.Inc < r.inc || e.Inc == r.inc && e.After < r.after {
+		return fmt.Errorf("after event %d of incarnation %d, which is before event %d of incarnation %d", e.After, e.Inc, r.after, r.inc)
+	}
+	r.seq, r.inc, r.after, r.torn = e.Seq, e.Inc, e.After, nil
 	return nil
 }
 

@@ -1,0 +1,524 @@
+package concerns
+
+import (
+	"slices"
+
+	"github.com/quorate/quorate/spec/bootstrap"
+	"github.com/quorate/quorate/spec/clusterid"
+	event "github.com/quorate/quorate/traces/event/concern"
+)
+
+// Directories: format, starts, and what is written when an id is adopted.
+
+// maxDirs bounds the number of log directories.
+const maxDirs = 64
+
+// dir is a log directory, of which nothing need be known yet.
+func (s *state) dir(d int) (*directory, *refusal) {
+	if d >= maxDirs {
+		return nil, because("log directory %d: at most %d are looked at", d, maxDirs)
+	}
+	for len(s.dirs) <= d {
+		s.dirs = append(s.dirs, directory{})
+	}
+	return &s.dirs[d], nil
+}
+
+// meta is a file as the specification has it. What has no number yet gets one.
+func (v *validator) meta(s *state, m event.Meta) (out clusterid.Meta, r *refusal) {
+	switch m.Form {
+	case event.Missing:
+		return clusterid.Meta{}, nil
+	case event.Unreadable:
+		return clusterid.Meta{Form: clusterid.Broken}, nil
+	case event.V0: // with an id it says what version 1 says
+		if out.Form = clusterid.V1; m.Cluster == "" {
+			out.Form = clusterid.VersionZero
+		}
+	case event.V1:
+		if out.Form = clusterid.V1; m.Cluster == "" {
+			out.Form = clusterid.WithoutID
+		}
+	default:
+		out.Form = clusterid.V2
+	}
+	out.ID, r = v.cluster(m.Cluster)
+	out.Dir = s.number(m.Directory)
+	return out, r
+}
+
+// number is that of a directory id, 0 of none. One that nobody has seen before is, if the
+// specification has drawn one that nobody has seen, that one.
+func (s *state) number(id string) uint8 {
+	if id == "" {
+		return 0
+	}
+	i := slices.Index(s.names, id)
+	if i < 0 {
+		if i = slices.Index(s.names, ""); i >= 0 {
+			s.names[i] = id
+		} else {
+			i, s.names = len(s.names), append(s.names, id)
+			s.n.Draws = uint8(len(s.names))
+		}
+	}
+	return uint8(i + 1)
+}
+
+// drawn notes that the specification has drawn the next directory id.
+func (s *state) drawn() {
+	for len(s.names) < int(s.n.Draws) {
+		s.names = append(s.names, "")
+	}
+}
+
+// metaText is the file in words.
+func (v *validator) metaText(s *state, m clusterid.Meta) string {
+	form := [...]string{"missing", "unreadable", "V0 without id", "V1 without id", "V1", "V2"}[m.Form]
+	if m.Form != clusterid.V1 && m.Form != clusterid.V2 {
+		return form
+	}
+	name := ""
+	if m.Dir > 0 {
+		name = s.names[m.Dir-1]
+	}
+	if name == "" && m.Dir > 0 {
+		name = "a new one"
+	}
+	return form + " cluster " + show(v.clusterName(m.ID)) + " directory " + show(name)
+}
+
+// formatted keeps the controller's side of the metadata directory up to date.
+func (s *state) formatted() {
+	if s.c.FormatStep > 0 {
+		return // a run of format says so itself
+	}
+	usable := func(m clusterid.Meta) uint8 {
+		if m.Form == clusterid.V1 || m.Form == clusterid.V2 {
+			return max(s.c.FormatRun, 1)
+		}
+		return 0
+	}
+	s.c.Meta, s.c.MetaOld, s.c.MetaPending, s.c.MetaUnsynced = usable(s.dirs[0].now), 0, 0, 0
+}
+
+func (v *validator) beginFormat(_ *node, s *state, e *event.Event) *refusal {
+	d, r := s.dir(0)
+	if r != nil {
+		return r
+	}
+	d.known, s.zeroKnown = true, true
+	if !v.boot.BeginFormat(&s.c, 0xff) {
+		return v.not(e)
+	}
+	return nil
+}
+
+// formatStep is a step on disk of format, in its order.
+func (v *validator) formatStep(_ *node, s *state, e *event.Event) *refusal {
+	if s.c.FormatStep == 0 {
+		return because("no run of format is under way")
+	}
+	if next := v.rules.Bootstrap.FormatSteps[s.c.FormatStep-1].String(); next != e.Action {
+		return because("the next step of format is %s", next)
+	}
+	if _, ok := v.boot.FormatStep(&s.c); !ok {
+		return v.not(e)
+	}
+	switch d := &s.dirs[0]; e.Action {
+	case bootstrap.RenameZero.String():
+		if e.Zero == nil {
+			return because("the event does not say what is in the zero checkpoint")
+		}
+		s.c.Zero = v.zero(e.Zero)
+	case bootstrap.RenameMeta.String():
+		if e.Meta == nil {
+			return because("the event does not say what is in meta.properties")
+		}
+		meta, r := v.meta(s, *e.Meta)
+		if r != nil {
+			return r
+		}
+		if r := differ(e.Action, "meta.unflushed", false, e.Meta.Unflushed); r != nil {
+			return r
+		}
+		d.now = meta
+	case bootstrap.FlushMetaDirectory.String():
+		d.disk = d.now
+	}
+	return nil
+}
+
+// zero is the zero checkpoint as the specification has it.
+func (v *validator) zero(f *event.File) bootstrap.ZeroFile {
+	switch {
+	case f.Unusable:
+		return bootstrap.Torn
+	case f.Records == 0:
+		return bootstrap.ControlOnly
+	}
+	return bootstrap.ZeroWith(v.content(*f))
+}
+
+// format is a directory that format has given its file: one of data, or of a node that is no
+// controller.
+func (v *validator) format(_ *node, s *state, e *event.Event) *refusal {
+	d, r := s.dir(e.Dir)
+	if r != nil {
+		return r
+	}
+	if e.Meta == nil {
+		return because("the event does not say what is in meta.properties")
+	}
+	meta, r := v.meta(s, *e.Meta)
+	if r != nil {
+		return r
+	}
+	n := s.n
+	if !v.ids.Format(&n, meta.ID) {
+		return v.not(e)
+	}
+	if r := differ(e.Action, "meta.clusterId", v.clusterName(n.Meta[0].ID), v.clusterName(meta.ID), "meta.unflushed", false, e.Meta.Unflushed); r != nil {
+		return r
+	}
+	d.now, d.known = meta, true
+	if e.Dir == 0 {
+		s.formatted()
+	}
+	return nil
+}
+
+var roles = map[string]clusterid.Role{
+	event.Broker: clusterid.Broker, event.Observer: clusterid.Observer, event.StaticVoter: clusterid.StaticVoter, event.DynamicVoter: clusterid.DynamicVoter,
+}
+
+// start holds what a process finds against what a crash can have left, and what it decides
+// against the table of starts.
+func (v *validator) start(_ *node, s *state, e *event.Event) *refusal {
+	f := e.Found
+	if f == nil {
+		return because("the event does not say what was found")
+	}
+	if r := v.find(s, f); r != nil {
+		return r
+	}
+	var r *refusal
+	snapID, r1 := v.cluster(f.SnapID)
+	zeroID, r2 := v.cluster(f.ZeroID)
+	if r = first(r1, r2); r != nil {
+		return r
+	}
+	s.n.Role = roles[f.Role]
+	s.n.Zero, s.n.ZeroID = 0, zeroID
+	if f.Zero && f.Role != event.Broker {
+		s.n.Zero = 1
+	}
+	rules := *v.rules.ClusterID
+	rules.StaticMayDiscover = rules.StaticMayDiscover || f.R2
+	ids := v.ids
+	ids.Rules = &rules
+	ok := s.nodes(0, func(n *clusterid.Node) bool {
+		n.SnapID = snapID // of the log itself nobody knows what is committed
+		return ids.Start(n, 1)
+	})
+	if !ok {
+		return v.not(e)
+	}
+	exits := s.n.Stage == clusterid.Exited
+	if e.Fatal != "" {
+		// For a reason that the specification does not have, too: to it that is a crash.
+		s.n.Stage, s.stopped = clusterid.Exited, true
+		return nil
+	}
+	id := ""
+	if e.ID != nil {
+		id = *e.ID
+	}
+	target := s.n.Target
+	drops := f.Log && target == clusterid.NoID && v.rules.ClusterID.Discards && !rules.StaticMayDiscover
+	if r := differ(e.Action, "fatal", exits, false, "clusterId", v.clusterName(target), id, "drops", drops, e.Drops); r != nil {
+		return r
+	}
+	if e.Drops {
+		s.forget()
+		s.c.Zero, s.c.ZeroPending = bootstrap.NoZero, 0 // it is below the directory of the log
+	}
+	s.formatted()
+	return nil
+}
+
+func first(list ...*refusal) *refusal {
+	for _, r := range list {
+		if r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// find compares what a process finds with what the specification has on disk, as far as that
+// is known.
+func (v *validator) find(s *state, f *event.Found) *refusal {
+	if len(f.Dirs) == 0 {
+		return because("no log directory was found")
+	}
+	if _, r := s.dir(len(f.Dirs) - 1); r != nil {
+		return r
+	}
+	if len(s.dirs) > len(f.Dirs) {
+		return because("%d log directories were found, and there were %d", len(f.Dirs), len(s.dirs))
+	}
+	var fields []any
+	for i := range f.Dirs {
+		d := &s.dirs[i]
+		if d.known {
+			was, names := d.now, slices.Clone(s.names)
+			found, r := v.meta(s, f.Dirs[i])
+			if r != nil {
+				return r
+			}
+			name := "meta.properties"
+			if i > 0 {
+				name = "meta.properties of a data directory"
+			}
+			if found != was { // in the words of before, or the one would get the name of the other
+				now := s.names
+				s.names = names
+				a := v.metaText(s, was)
+				s.names = now
+				fields = append(fields, name, a, v.metaText(s, found))
+			}
+			continue
+		}
+		meta, r := v.meta(s, f.Dirs[i])
+		if r != nil {
+			return r
+		}
+		if i == 0 && s.c.FormatRun > 0 { // it was being formatted
+			fields = append(fields, "meta.properties is there", s.c.Meta != 0, meta.Form != clusterid.Missing)
+		}
+		*d = directory{now: meta, disk: meta, known: true}
+	}
+	switch {
+	case s.zeroKnown:
+		fields = append(fields, "zero checkpoint", s.c.Zero != bootstrap.NoZero, f.Zero)
+	case f.Zero:
+		s.c.Zero, s.c.HadZero = bootstrap.ControlOnly, 1 // until it is loaded
+	default:
+		s.c.Zero = bootstrap.NoZero
+	}
+	if s.legacyKnown {
+		fields = append(fields, "bootstrap.checkpoint", s.c.Legacy != bootstrap.NoContent, f.Legacy)
+	}
+	if r := differ("Start", fields...); r != nil {
+		r.why = "a crash does not leave what was found"
+		return r
+	}
+	if r := v.findSnapshot(s, f); r != nil {
+		return r
+	}
+	if !f.Legacy {
+		s.c.Legacy, s.legacyKnown = bootstrap.NoContent, true
+	}
+	return nil
+}
+
+// findSnapshot: a start finds the latest snapshot that was taken, or one that was not whole
+// before is not there; or one that was installed, as its replica has recorded.
+func (v *validator) findSnapshot(s *state, f *event.Found) *refusal {
+	id, r := v.cluster(f.SnapID)
+	if r != nil {
+		return r
+	}
+	all := append(slices.Clone(s.older), taken{s.snapshot, s.base, s.baseIDs})
+	s.log, s.handed, s.older, s.loaded = nil, 0, nil, 0
+	s.base, s.baseIDs, s.snapshot = bootstrap.Image{}, clusterid.Image{}, f.Snapshot
+	if f.Snapshot == 0 {
+		if !slices.ContainsFunc(all, func(t taken) bool { return t.end == 0 }) && s.zeroKnown {
+			return differ("Start", "snapshot", all[len(all)-1].end, f.Snapshot)
+		}
+		return nil
+	}
+	s.loaded = f.Snapshot
+	at := slices.IndexFunc(all, func(t taken) bool { return t.end == f.Snapshot })
+	switch {
+	case at >= 0:
+		s.base, s.baseIDs = all[at].boot, all[at].ids
+	case s.zeroKnown && all[0].end > f.Snapshot:
+		return differ("Start", "snapshot", all[0].end, f.Snapshot)
+	default:
+		s.base, s.baseIDs = v.snapshotAt(f.Snapshot, id)
+		if last := all[len(all)-1]; s.base == (bootstrap.Image{}) && last.end > 0 && last.end < f.Snapshot {
+			s.base, s.baseIDs = last.boot, last.ids // nothing that matters was told of since
+		}
+	}
+	if r := differ("Start", "snapshot.clusterId", v.clusterName(s.baseIDs.ID), f.SnapID); r != nil {
+		r.properties = []string{"SnapshotCarriesID"}
+		return r
+	}
+	return nil
+}
+
+// snapshotAt is what a snapshot holds: what all nodes have said of the records below its end,
+// or, if they have not told all, what it is said to hold.
+func (v *validator) snapshotAt(end int64, id clusterid.ID) (bootstrap.Image, clusterid.Image) {
+	ids := clusterid.Image{ID: id}
+	if id != clusterid.NoID {
+		ids.Version = 2
+	}
+	m, ok := v.records.image(end)
+	if !ok {
+		return bootstrap.Image{}, ids
+	}
+	content := v.ofLevel(m.Level)
+	switch {
+	case m.Level >= idLevel:
+		ids.Version = 2
+	case m.Level > 0:
+		ids.Version = 1
+	}
+	if known, r := v.cluster(m.Cluster); r == nil {
+		ids.ID = known
+	}
+	return bootstrap.Image{Version: content, Rest: content}, ids
+}
+
+func (v *validator) writeMeta(_ *node, s *state, e *event.Event) *refusal {
+	d, r := s.dir(e.Dir)
+	if r != nil {
+		return r
+	}
+	if e.Meta == nil {
+		return because("the event does not say what is in meta.properties")
+	}
+	if d.now.ID != clusterid.NoID && d.now.Dir == 0 && d.now.Form != clusterid.Missing {
+		// A file without a directory id is completed, which says nothing of cluster ids.
+		meta, r := v.meta(s, *e.Meta)
+		if r != nil {
+			return r
+		}
+		d.now, s.idle = meta, true
+		return nil
+	}
+	missing := d.now.Form == clusterid.Missing
+	if missing && slices.Contains(s.names, e.Meta.Directory) && e.Meta.Directory != "" {
+		return differ(e.Action, "meta.directory", "a new one", e.Meta.Directory)
+	}
+	if !s.nodes(e.Dir, func(n *clusterid.Node) bool { return v.ids.WriteMeta(n, min(e.Dir, 1)) }) {
+		return v.not(e)
+	}
+	s.drawn()
+	was := v.metaText(s, d.now)
+	meta, r := v.meta(s, *e.Meta)
+	if r != nil {
+		return r
+	}
+	if meta == d.now {
+		was = v.metaText(s, d.now)
+	}
+	s.formatted()
+	return differ(e.Action, "meta", was, v.metaText(s, meta), "meta.unflushed", false, e.Meta.Unflushed)
+}
+
+func (v *validator) flushMeta(_ *node, s *state, e *event.Event) *refusal {
+	d, r := s.dir(e.Dir)
+	if r != nil {
+		return r
+	}
+	if s.n.Stage == clusterid.Down || s.n.Stage == clusterid.Exited || d.now == d.disk { // format, or nothing to flush
+		s.idle = d.now == d.disk
+		d.disk = d.now
+		return nil
+	}
+	if !s.nodes(e.Dir, func(n *clusterid.Node) bool { return v.ids.FlushMeta(n, min(e.Dir, 1)) }) {
+		return v.not(e)
+	}
+	s.formatted()
+	return nil
+}
+
+// failMeta: to the specification a flush that fails is a file that could not be written. What
+// a start finds may be the one or the other.
+func (v *validator) failMeta(_ *node, s *state, e *event.Event) *refusal {
+	d, r := s.dir(e.Dir)
+	if r != nil {
+		return r
+	}
+	was := d.now
+	d.now = d.disk
+	if !s.nodes(e.Dir, func(n *clusterid.Node) bool { return v.ids.FailMeta(n, min(e.Dir, 1)) }) {
+		return v.not(e)
+	}
+	if d = &s.dirs[e.Dir]; was != d.disk {
+		d.now = was
+	}
+	return nil
+}
+
+// setMemory: the node's memory is in two places, the requests of its replica and its state
+// machine, which follow each other.
+func (v *validator) setMemory(_ *node, s *state, e *event.Event) *refusal {
+	if e.ID == nil {
+		return because("the event does not say which id")
+	}
+	id, r := v.cluster(*e.ID)
+	if r != nil {
+		return r
+	}
+	if s.n.Stage == clusterid.Known && id == s.n.Mem {
+		s.idle = true
+		return nil
+	}
+	if len(s.dirs) == 0 {
+		return because("nothing is known of the log directories")
+	}
+	if !s.nodes(0, func(n *clusterid.Node) bool { return v.ids.SetMemory(n) }) {
+		return v.not(e)
+	}
+	return differ(e.Action, "clusterId", v.clusterName(s.n.Mem), *e.ID)
+}
+
+func (v *validator) adopt(_ *node, s *state, e *event.Event) *refusal {
+	if e.ID == nil {
+		return because("the event does not say which id")
+	}
+	if len(s.dirs) == 0 {
+		return because("nothing is known of the log directories")
+	}
+	if !s.nodes(0, func(n *clusterid.Node) bool { return v.ids.Adopt(n, &n.Log, n.HighWatermark, clusterid.NoID) }) {
+		return v.not(e)
+	}
+	return differ(e.Action, "clusterId", v.clusterName(s.n.Target), *e.ID)
+}
+
+// fetch is the first fetch from another leader, for which a node that does not know its
+// cluster drops its log. The others are the replica's.
+func (v *validator) fetch(_ *node, s *state, e *event.Event) *refusal {
+	if !e.Drops {
+		return because("an event of a fetch that drops nothing")
+	}
+	s.n.Endpoints = 3
+	ok := s.nodes(0, func(n *clusterid.Node) bool {
+		if n.Stage != clusterid.Unknown {
+			return false
+		}
+		v.ids.Fetch(n, &clusterid.Cluster{}, 1, clusterid.NoID)
+		return true
+	})
+	if !ok {
+		return because("Fetch drops no log: the node knows its cluster")
+	}
+	s.n.Endpoints = 1
+	s.forget()
+	s.c.Up, s.c.Phase, s.c.Image, s.claimed = 0, bootstrap.Standby, bootstrap.Image{}, 0 // another state machine
+	s.c.Zero, s.c.ZeroPending = bootstrap.NoZero, 0
+	return nil
+}
+
+func (v *validator) timeout(_ *node, s *state, e *event.Event) *refusal {
+	if !s.nodes(0, func(n *clusterid.Node) bool { return v.ids.Timeout(n) }) {
+		return v.not(e)
+	}
+	s.stopped = true
+	return nil
+}
