@@ -25,6 +25,10 @@ type GuardDeletion struct {
 var DeletionModels = map[string][]string{
 	"bootstrap": {"bootstrap-format", "bootstrap-cases-atomic", "bootstrap-mixed", "bootstrap-reformat"},
 	"clusterid": {"cluster-id-start", "cluster-id-operator", "cluster-id-disks"},
+	"kafkasql": {
+		"kafkasql-a-service", "kafkasql-t-local-behind", "kafkasql-t-early", "kafkasql-t-damage-gc", "kafkasql-t-local", "kafkasql-t", "kafkasql-b-capture",
+		"kafkasql-t-clients", "kafkasql-a-clock", "kafkasql-t-damage", "kafkasql-t-store",
+	},
 }
 
 // GuardDeletions takes away each guard of a concern that makes a difference in the given
@@ -135,4 +139,26 @@ var unmissed = map[string]string{
 	"clusterid LoseDirectory.HasFile":           "a directory that is empty is replaced by another empty one",
 	"clusterid *.LeaderChangePresent":           "records in front of a LeaderChange are committed with it",
 	"clusterid DowngradeFeatures.HasVersion":    "a downgrade of what is down already drops no id",
+
+	"kafkasql Append.NotWaiting":          "a second client's write; the first one is answered when it asks again",
+	"kafkasql Append.NotUnsure":           "as NotWaiting: what was not acknowledged may be there or not",
+	"kafkasql FetchImage.IsChosen":        "what is fetched again is what the store has then, and is judged again",
+	"kafkasql Apply.NotCapturing":         "the copy is of the moment at which it began; with one that shows its end this is dump-beside-applying",
+	"kafkasql Apply.RecordIsThere":        "the model still has what a record said that is trimmed; who goes by it is up to date",
+	"kafkasql BeginCapture.IsReady":       "an instance that replays has a prefix of the journal too, and an image of that is an image",
+	"kafkasql BeginCapture.NoAttempt":     "the attempt before it is lost, as by a crash",
+	"kafkasql *.HasApplied":               "an image of nothing is an image: a start from it replays the journal from its beginning",
+	"kafkasql VerifyUpload.IsUploaded":    "what is not all there is not intact",
+	"kafkasql AbandonAttempt.IsUploaded":  "an attempt may be given up at any time (kafkasql-t-fails)",
+	"kafkasql AbandonAttempt.NotIntact":   "an attempt may be given up at any time (kafkasql-t-fails)",
+	"kafkasql SendRequest.IsReady":        "as BeginCapture: who replays has an image to make as well",
+	"kafkasql SendRequest.LockFree":       "a request too many costs time: quiet-restarts is about that",
+	"kafkasql SendRequest.NobodyFirst":    "as LockFree",
+	"kafkasql SendRequest.NoAttempt":      "as LockFree",
+	"kafkasql ConfirmRequest.IsRequested": "who confirms without having asked asks thereby",
+	"kafkasql ConfirmRequest.IsFirst":     "the lock is taken by who has read all, and the others read that",
+	"kafkasql LeaseExpires.IsReady":       "who is restoring judges as well what it has read",
+	"kafkasql LeaseExpires.NotOwn":        "who takes its own request for expired asks again",
+	"kafkasql LeaseExpires.HasReadAll":    "with clocks that can be relied upon IsSilent covers it; without them it is lag-with-leases, which does no harm",
+	"kafkasql Crash.IsUp":                 "what has ended ends again",
 }

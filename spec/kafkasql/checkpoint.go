@@ -6,7 +6,11 @@ package kafkasql
 // beginCapture opens the snapshot that is copied.
 func (m *machine) beginCapture(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Phase != Ready || n.Att != 0 || int(s.NAtts) == m.model.Attempts || n.DB.Off == 0 || !m.rules.Wants(s, i) {
+	if int(s.NAtts) == m.model.Attempts ||
+		!m.Require(BeginCapture, IsReady, n.Phase == Ready) ||
+		!m.Require(BeginCapture, NoAttempt, n.Att == 0) ||
+		!m.Require(BeginCapture, HasApplied, n.DB.Off > 0) ||
+		!m.Require(BeginCapture, IsDue, m.rules.Wants(s, i)) {
 		return false
 	}
 	s.NAtts++
@@ -18,7 +22,7 @@ func (m *machine) beginCapture(s *State, i int) bool {
 // finishCapture notes what the image has applied.
 func (m *machine) finishCapture(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Step != Capturing || n.Att == 0 {
+	if n.Att == 0 || !m.Require(FinishCapture, IsCapturing, n.Step == Capturing) {
 		return false
 	}
 	a := &s.Atts[n.Att-1]
@@ -66,7 +70,9 @@ func (m *machine) uploadChunk(s *State, i int, lost bool) bool {
 // verifyUpload reads size and digest again. What is not as it should be is given up.
 func (m *machine) verifyUpload(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Att == 0 || n.Step != Uploaded || !m.rules.VerifiesUpload || !s.intact(Commit{Att: n.Att, Key: m.rules.Key(s, n.Att)}) {
+	if n.Att == 0 || !m.rules.VerifiesUpload ||
+		!m.Require(VerifyUpload, IsUploaded, n.Step == Uploaded) ||
+		!m.Require(VerifyUpload, IsIntact, s.intact(Commit{Att: n.Att, Key: m.rules.Key(s, n.Att)})) {
 		return false
 	}
 	n.Step = Verified
@@ -78,7 +84,9 @@ func (m *machine) verifyUpload(s *State, i int) bool {
 // begins from the beginning.
 func (m *machine) abandonAttempt(s *State, i int, fails bool) bool {
 	n := &s.I[i]
-	if n.Att == 0 || !fails && (n.Step != Uploaded || !m.rules.VerifiesUpload || s.intact(Commit{Att: n.Att, Key: m.rules.Key(s, n.Att)})) {
+	if n.Att == 0 || !fails && !m.rules.VerifiesUpload ||
+		!m.Require(AbandonAttempt, IsUploaded, fails || n.Step == Uploaded) ||
+		!m.Require(AbandonAttempt, NotIntact, fails || !s.intact(Commit{Att: n.Att, Key: m.rules.Key(s, n.Att)})) {
 		return false
 	}
 	n.Att, n.Step, n.Begun = 0, Idle, 0
@@ -95,7 +103,7 @@ func (m *machine) appendCommit(s *State, i int, lost bool) bool {
 		n.Att, n.Step = 0, Idle
 		return true
 	}
-	if n.Att == 0 || n.Step != Verified && n.Step != Unacknowledged && (n.Step != Uploaded || m.rules.VerifiesUpload) {
+	if n.Att == 0 || !m.Require(AppendCommit, IsVerified, n.Step == Verified || n.Step == Unacknowledged || n.Step == Uploaded && !m.rules.VerifiesUpload) {
 		return false
 	}
 	again := n.Step == Unacknowledged

@@ -48,7 +48,7 @@ func Conform(run Run) (steps int, why error) {
 		to := trimTo(s)
 		return max(to, 1) - 1
 	}
-	m := newMachine(model, rules)
+	m := newMachine(model, rules, concern.Drop{})
 	states := map[State]bool{}
 	m.Init(func(s *State) { states[*s] = true })
 	for i, step := range run.Steps {

@@ -59,7 +59,11 @@ func (m *machine) slide(s *State) {
 func (m *machine) request(s *State, i int, lost bool) bool {
 	n := &s.I[i]
 	r, ok := m.operation(s)
-	if !ok || n.Wait != 0 || n.Unsure != 0 || n.Cut == 1 || n.Phase != Ready && (!m.rules.TakesEarly || !n.restoring()) {
+	if !ok ||
+		!m.Require(Append, NotWaiting, n.Wait == 0) ||
+		!m.Require(Append, NotUnsure, n.Unsure == 0) ||
+		!m.Require(Append, NotCut, n.Cut == 0) ||
+		!m.Require(Append, IsReady, n.Phase == Ready || m.rules.TakesEarly && n.restoring()) {
 		return false
 	}
 	r.By = uint8(i + 1)
@@ -94,7 +98,9 @@ func (m *machine) register(s *State, i int) bool {
 // sequence number.
 func (m *machine) retryAppend(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Unsure == 0 || n.Phase != Ready || n.Cut == 1 {
+	if n.Unsure == 0 ||
+		!m.Require(RetryAppend, IsReady, n.Phase == Ready) ||
+		!m.Require(RetryAppend, NotCut, n.Cut == 0) {
 		return false
 	}
 	at := uint8(0)
@@ -140,7 +146,7 @@ func (m *machine) retentionByTime(s *State) bool {
 // collectGarbage deletes an object that is of no use.
 func (m *machine) collectGarbage(s *State, key uint8) bool {
 	o := &s.Objects[key-1]
-	if o.First == 0 || o.Gone == 1 || !m.rules.Collects(s, key) {
+	if o.First == 0 || o.Gone == 1 || !m.Require(CollectGarbage, IsGarbage, m.rules.Collects(s, key)) {
 		return false
 	}
 	*o = Object{First: o.First, Gone: 1}
@@ -162,7 +168,7 @@ func (m *machine) damageObject(s *State, key uint8) bool {
 // crash ends a process.
 func (m *machine) crash(s *State, i int) bool {
 	n := &s.I[i]
-	if !n.up() {
+	if !m.Require(Crash, IsUp, n.up()) {
 		return false
 	}
 	if m.rules.CachedEnd {
@@ -184,7 +190,7 @@ func (m *machine) crash(s *State, i int) bool {
 // loseDisk takes the database of an instance that is down.
 func (m *machine) loseDisk(s *State, i int) bool {
 	n := &s.I[i]
-	if n.up() || n.DB == (DB{}) {
+	if n.DB == (DB{}) || !m.Require(LoseDisk, IsDown, !n.up()) {
 		return false
 	}
 	n.DB = DB{}
@@ -260,7 +266,7 @@ func (m *machine) clockJump(s *State, i int) bool {
 // install another version of the program, while it does not run.
 func (m *machine) changeVersion(s *State, i int, to uint8) bool {
 	n := &s.I[i]
-	if n.up() || n.Version == to || !m.model.KeepDisk && n.DB != (DB{}) {
+	if n.Version == to || !m.Require(ChangeVersion, IsDown, !n.up() && (m.model.KeepDisk || n.DB == (DB{}))) {
 		return false
 	}
 	n.Version = to

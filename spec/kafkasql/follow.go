@@ -235,7 +235,7 @@ func (f *follower) take(x *small, action string, want func(t *State) bool) error
 	m := newMachine(&Model{
 		Name: "followed", Variant: T, Instances: 1, Up: 1, Fine: true, Attempts: MaxAttempts, Keep: f.keep,
 		Crashes: often, Trims: often, Damages: often, Collections: often, Failures: often,
-	}, f.rules())
+	}, f.rules(), concern.Drop{})
 	why := fmt.Errorf("it is not possible here")
 	ok := false
 	m.Next(&x.s, func(t concern.Step[State]) {

@@ -6,7 +6,7 @@ package kafkasql
 // start begins a life. What is on its own disk is used if it is of this journal.
 func (m *machine) start(s *State, i int) bool {
 	n := &s.I[i]
-	if n.up() || n.Life == m.model.Lives && m.model.Lives > 0 {
+	if !m.Require(Start, IsDown, !n.up()) || n.Life == m.model.Lives && m.model.Lives > 0 {
 		return false
 	}
 	if !m.takesPart(i) && s.NCommits == 0 {
@@ -42,7 +42,7 @@ func (m *machine) start(s *State, i int) bool {
 // choose takes the best commit that it knows and has not rejected.
 func (m *machine) choose(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Phase != Choosing {
+	if !m.Require(Choose, IsChoosing, n.Phase == Choosing) {
 		return false
 	}
 	c, ok := m.candidate(s, n)
@@ -69,7 +69,7 @@ func (m *machine) candidate(s *State, n *Instance) (best int, ok bool) {
 // topic.
 func (m *machine) fetchImage(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Phase != Chosen {
+	if !m.Require(FetchImage, IsChosen, n.Phase == Chosen) {
 		return false
 	}
 	n.First, n.Second, n.Bad = m.bytesOf(s, s.Commits[n.Cand-1])
@@ -117,7 +117,8 @@ func (s *State) available(c Commit) bool {
 // rejectImage: size or digest are not those of the commit, or a half is missing.
 func (m *machine) rejectImage(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Phase != Fetched || m.rules.Accepts(s, n, s.Commits[n.Cand-1]) {
+	if !m.Require(RejectImage, IsFetched, n.Phase == Fetched) ||
+		!m.Require(RejectImage, NotAccepted, !m.rules.Accepts(s, n, s.Commits[n.Cand-1])) {
 		return false
 	}
 	n.Tried |= 1 << (n.Cand - 1)
@@ -133,11 +134,9 @@ func (m *machine) rejectImage(s *State, i int) bool {
 // two halves: the rows, and all else. An image of an older schema is migrated before.
 func (m *machine) install(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Phase != Fetched && n.Phase != Installing {
-		return false
-	}
 	c := s.Commits[n.Cand-1]
-	if n.Phase == Fetched && !m.rules.Accepts(s, n, c) {
+	if !m.Require(Install, IsFetched, n.Phase == Fetched || n.Phase == Installing) ||
+		!m.Require(Install, IsAccepted, n.Phase == Installing || m.rules.Accepts(s, n, c)) {
 		return false
 	}
 	if m.rules.InPlace && n.Phase == Fetched {
@@ -190,10 +189,10 @@ func (n *Instance) migrate() { n.DB.Schema = max(n.DB.Schema, n.Version) }
 // replayAll begins with nothing, which only a journal that is whole allows.
 func (m *machine) replayAll(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Phase != Choosing {
-		return false
-	}
-	if _, ok := m.candidate(s, n); ok || s.LogStart > 0 && !m.rules.Guesses {
+	_, ok := m.candidate(s, n)
+	if !m.Require(ReplayAll, IsChoosing, n.Phase == Choosing) ||
+		!m.Require(ReplayAll, NoCandidate, !ok) ||
+		!m.Require(ReplayAll, JournalWhole, s.LogStart == 0 || m.rules.Guesses) {
 		return false
 	}
 	n.DB = DB{Journal: s.Journal, Schema: n.Version}
@@ -205,10 +204,10 @@ func (m *machine) replayAll(s *State, i int) bool {
 // be had. It ends with an error that names the first missing offset.
 func (m *machine) giveUp(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Phase != Choosing || s.LogStart == 0 || m.rules.Guesses {
-		return false
-	}
-	if _, ok := m.candidate(s, n); ok {
+	_, ok := m.candidate(s, n)
+	if !m.Require(GiveUp, IsChoosing, n.Phase == Choosing) ||
+		!m.Require(GiveUp, HasHole, s.LogStart > 0 && !m.rules.Guesses) ||
+		!m.Require(GiveUp, NoCandidate, !ok) {
 		return false
 	}
 	n.end(GaveUp)
@@ -220,7 +219,9 @@ func (m *machine) giveUp(s *State, i int) bool {
 // hole.
 func (m *machine) outOfRange(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Phase != Replaying && n.Phase != Ready || n.Cut == 1 || n.Pos >= s.LogStart {
+	if !m.Require(OutOfRange, IsReading, n.reading()) ||
+		!m.Require(OutOfRange, NotCut, n.Cut == 0) ||
+		!m.Require(OutOfRange, BelowStart, n.Pos < s.LogStart) {
 		return false
 	}
 	if m.rules.Resets {
@@ -235,7 +236,10 @@ func (m *machine) outOfRange(s *State, i int) bool {
 // becomeReady: all that was in the journal when it started is applied.
 func (m *machine) becomeReady(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Phase != Replaying || n.Pos < m.rules.End(s, n) || n.Applied == 1 || n.Pos < s.LogStart {
+	if n.Applied == 1 ||
+		!m.Require(BecomeReady, IsReplaying, n.Phase == Replaying) ||
+		!m.Require(BecomeReady, ReachedEnd, n.Pos >= m.rules.End(s, n)) ||
+		!m.Require(BecomeReady, RecordIsThere, n.Pos >= s.LogStart) {
 		return false
 	}
 	n.Phase, n.End, n.Must, n.CkEnd, n.Lagged = Ready, 0, 0, 0, 0
@@ -246,7 +250,7 @@ func (m *machine) becomeReady(s *State, i int) bool {
 // Its database says of which epoch it is, and will not be used.
 func (m *machine) noticeRewind(s *State, i int) bool {
 	n := &s.I[i]
-	if !n.up() || n.Cut == 0 {
+	if !m.Require(NoticeRewind, IsUp, n.up()) || !m.Require(NoticeRewind, IsCut, n.Cut == 1) {
 		return false
 	}
 	n.end(Down)

@@ -75,11 +75,12 @@ func (m *machine) apply(s *State, i int) bool {
 }
 
 func (m *machine) applyRecord(s *State, n *Instance, i int) bool {
-	if n.Phase != Replaying && n.Phase != Ready || n.Cut == 1 || n.Frozen == 1 && m.rules.FreezeHolds ||
-		m.rules.BlocksApply && n.Step == Capturing && n.Att != 0 {
-		return false
-	}
-	if n.Pos >= s.N || n.Pos < s.LogStart {
+	if n.Pos >= s.N ||
+		!m.Require(Apply, IsReading, n.reading()) ||
+		!m.Require(Apply, NotCut, n.Cut == 0) ||
+		!m.Require(Apply, NotFrozen, n.Frozen == 0 || !m.rules.FreezeHolds) ||
+		!m.Require(Apply, NotCapturing, !m.rules.BlocksApply || n.Step != Capturing || n.Att == 0) ||
+		!m.Require(Apply, RecordIsThere, n.Pos >= s.LogStart) {
 		return false
 	}
 	r := s.J[n.Pos]

@@ -11,8 +11,8 @@ type Change func(*Rules)
 var listing = concern.Listing[Model, Change]{
 	Name: "kafkasql", Doc: "checkpoints of a SQL store that is fed by a journal",
 	Actions: actionNames, Mutants: mutants, Properties: Properties,
-	GuardsOf: func(uint8) []concern.Guard { return nil },
-	Models:   Models, Mutations: Mutations, Pins: pins, Steps: steps, Lives: Lives,
+	Guards: guardNames, GuardsOf: func(a uint8) []concern.Guard { return guardsOf[Action(a)] },
+	Models: Models, Mutations: Mutations, Pins: pins, Steps: steps, Lives: Lives,
 	Clean: func() *Change {
 		none := Change(func(*Rules) {})
 		return &none
@@ -35,12 +35,12 @@ var listing = concern.Listing[Model, Change]{
 		concern.Number("unread", 3, MaxCoord, func(m *Model) *int { return &m.Unread }),
 		concern.Switch("fine", func(m *Model) *bool { return &m.Fine }),
 	},
-	New: func(m *Model, c *Change, _ concern.Drop) any {
+	New: func(m *Model, c *Change, d concern.Drop) any {
 		rules := CleanRules(m.Variant, m.Keep)
 		if m.Decides != nil {
 			m.Decides(rules)
 		}
 		(*c)(rules)
-		return newMachine(m, rules)
+		return newMachine(m, rules, d)
 	},
 }

@@ -53,10 +53,16 @@ func fold(first, holder uint8, c Coord) (uint8, uint8) {
 // sendRequest: an instance wants to make a checkpoint, and knows of nobody who does.
 func (m *machine) sendRequest(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Phase != Ready || n.Holder != 0 || !m.rules.Wants(s, i) || !m.model.LockOnly && (n.DB.Off == 0 || int(s.NAtts) == m.model.Attempts) {
+	if !m.model.LockOnly && int(s.NAtts) == m.model.Attempts ||
+		!m.Require(SendRequest, IsReady, n.Phase == Ready) ||
+		!m.Require(SendRequest, LockFree, n.Holder == 0) ||
+		!m.Require(SendRequest, IsDue, m.rules.Wants(s, i)) ||
+		!m.Require(SendRequest, HasApplied, m.model.LockOnly || n.DB.Off > 0) {
 		return false
 	}
-	if again := n.Step == Requested && n.FirstBy != 0 && n.FirstBy != author(i, n); m.rules.KeepsSilence && n.FirstBy != 0 || n.Step != Idle && !again {
+	again := n.Step == Requested && n.FirstBy != 0 && n.FirstBy != author(i, n)
+	if !m.Require(SendRequest, NobodyFirst, !m.rules.KeepsSilence || n.FirstBy == 0) ||
+		!m.Require(SendRequest, NoAttempt, n.Step == Idle || again) {
 		return false
 	}
 	n.Step = Requested
@@ -66,7 +72,8 @@ func (m *machine) sendRequest(s *State, i int) bool {
 // confirmRequest: its request was the first in the order of the log. It says so again.
 func (m *machine) confirmRequest(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Step != Requested || n.FirstBy != author(i, n) {
+	if !m.Require(ConfirmRequest, IsRequested, n.Step == Requested) ||
+		!m.Require(ConfirmRequest, IsFirst, n.FirstBy == author(i, n)) {
 		return false
 	}
 	n.Step = Confirming
@@ -77,7 +84,8 @@ func (m *machine) confirmRequest(s *State, i int) bool {
 // end, and whatever is appended meanwhile begins it again.
 func (m *machine) sendLock(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Step != Confirming || n.CoordPos != s.NCoord {
+	if !m.Require(SendLock, IsConfirming, n.Step == Confirming) ||
+		!m.Require(SendLock, HasReadAll, n.CoordPos == s.NCoord) {
 		return false
 	}
 	n.Step, n.Holder, n.FirstBy = Locked, author(i, n), 0
@@ -87,7 +95,7 @@ func (m *machine) sendLock(s *State, i int) bool {
 // observeCoord reads one record.
 func (m *machine) observeCoord(s *State, i int) bool {
 	n := &s.I[i]
-	if !n.up() || n.CoordPos >= s.NCoord {
+	if n.CoordPos >= s.NCoord || !m.Require(ObserveCoord, IsUp, n.up()) {
 		return false
 	}
 	c, own := s.Coord[n.CoordPos], author(i, n)
@@ -157,20 +165,13 @@ func (m *machine) abort(n *Instance) {
 // leaseExpires: nothing was heard of who requested, or holds the lock, for too long.
 func (m *machine) leaseExpires(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Phase != Ready || n.Step >= Locked || n.FirstBy == 0 && n.Holder == 0 {
-		return false
-	}
 	by := max(n.Holder, n.FirstBy)
-	if by == author(i, n) {
-		return false
-	}
-	if m.rules.JudgesAtEnd && n.CoordPos != s.NCoord {
-		return false
-	}
-	if m.model.BoundedClocks && m.refreshes(s, by, n.Holder != 0) && !m.rules.TrustsSilence {
-		return false
-	}
-	if n.Holder != 0 && !m.rules.LocksExpire {
+	if by == 0 || n.Holder != 0 && !m.rules.LocksExpire ||
+		!m.Require(LeaseExpires, IsReady, n.Phase == Ready) ||
+		!m.Require(LeaseExpires, NotHolding, n.Step < Locked) ||
+		!m.Require(LeaseExpires, NotOwn, by != author(i, n)) ||
+		!m.Require(LeaseExpires, HasReadAll, !m.rules.JudgesAtEnd || n.CoordPos == s.NCoord) ||
+		!m.Require(LeaseExpires, IsSilent, !m.model.BoundedClocks || m.rules.TrustsSilence || !m.refreshes(s, by, n.Holder != 0)) {
 		return false
 	}
 	n.FirstBy, n.Holder = 0, 0
@@ -201,7 +202,7 @@ func (m *machine) refreshes(s *State, by uint8, lock bool) bool {
 // its range of the data topic begins.
 func (m *machine) noteOffsets(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Step != Locked || int(s.NAtts) == m.model.Attempts {
+	if int(s.NAtts) == m.model.Attempts || !m.Require(NoteOffsets, IsLocked, n.Step == Locked) {
 		return false
 	}
 	s.NAtts++
@@ -248,7 +249,7 @@ func (m *machine) writeDataChunk(s *State, i int, twice bool) bool {
 // whoever reads it sees whether it was. The instance goes back to its clients.
 func (m *machine) sendCommit(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Att == 0 || n.Step != Uploaded || s.NCommits == MaxCommits {
+	if n.Att == 0 || s.NCommits == MaxCommits || !m.Require(SendCommit, IsUploaded, n.Step == Uploaded) {
 		return false
 	}
 	a := &s.Atts[n.Att-1]

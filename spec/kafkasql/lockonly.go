@@ -19,7 +19,7 @@ func (m *machine) lockOnly(g *give, i int) {
 
 func (m *machine) freeze(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Step != Locked {
+	if !m.Require(NoteOffsets, IsLocked, n.Step == Locked) {
 		return false
 	}
 	n.Step, n.Frozen = Capturing, 1
@@ -38,7 +38,7 @@ func (m *machine) dump(s *State, i int) bool {
 // endDump appends the commit, which counts if in the order of the log the lock is still held.
 func (m *machine) endDump(s *State, i int) bool {
 	n := &s.I[i]
-	if n.Step != Uploaded {
+	if !m.Require(SendCommit, IsUploaded, n.Step == Uploaded) {
 		return false
 	}
 	n.Step, n.Frozen = Idle, 0

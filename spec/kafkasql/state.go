@@ -207,6 +207,9 @@ func (s *State) lineage(journal, off, epoch uint8) bool {
 // up says whether there is a process.
 func (n *Instance) up() bool { return n.Phase != Down && n.Phase != GaveUp }
 
+// reading says whether a process follows the journal.
+func (n *Instance) reading() bool { return n.Phase == Replaying || n.Phase == Ready }
+
 // restoring says whether a process is between its start and being ready.
 func (n *Instance) restoring() bool { return n.up() && n.Phase != Ready }
 

@@ -97,13 +97,14 @@ var boundNames = []string{"journal", "attempts", "crashes", "pauses", "trims", "
 type machine struct {
 	model *Model
 	rules *Rules
+	drop  concern.Drop
 	info  *checker.Info
 }
 
 var _ concern.Judge[State] = (*machine)(nil)
 
-func newMachine(model *Model, r *Rules) *machine {
-	m := &machine{model: model, rules: r}
+func newMachine(model *Model, r *Rules, d concern.Drop) *machine {
+	m := &machine{model: model, rules: r, drop: d}
 	m.info = &checker.Info{
 		Name: model.Name, Actions: actionNames, Properties: Properties, Bounds: boundNames,
 		Constants: []checker.Constant{{Name: "model", Value: model.constants()}},
