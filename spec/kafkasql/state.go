@@ -7,7 +7,7 @@ const (
 	MaxRows      = 4
 	MaxAttempts  = 4
 	MaxCommits   = 5
-	MaxCoord     = 6
+	MaxCoord     = 7
 	MaxData      = 6
 )
 

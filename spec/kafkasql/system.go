@@ -8,7 +8,7 @@ import (
 )
 
 // pad makes the size of a State a multiple of 8.
-const pad = 4
+const pad = 2
 
 // Action numbers the actions.
 type Action uint8
