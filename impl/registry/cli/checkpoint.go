@@ -20,10 +20,10 @@ import (
 )
 
 func (c *command) checkpoint() *cobra.Command {
-	parent := &cobra.Command{Use: "checkpoint", Short: "Make, list and verify checkpoints"}
+	parent := &cobra.Command{Use: "checkpoint", Short: "Make, list and verify checkpoints", Args: subcommand, RunE: needsSubcommand}
 	var base, where string
 	now := &cobra.Command{
-		Use: "now", Short: "Have an instance make a checkpoint, and wait for it", Args: cobra.NoArgs,
+		Use: "now", Short: "Have an instance make a checkpoint, and wait for it", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var made checkpoint.Commit
 			if err := ask(cmd.Context(), http.MethodPost, base+"/checkpoints", &made); err != nil {
@@ -33,7 +33,7 @@ func (c *command) checkpoint() *cobra.Command {
 		},
 	}
 	list := &cobra.Command{
-		Use: "list", Short: "List checkpoints: those that an instance knows or, with --objects, those beside their images", Args: cobra.NoArgs,
+		Use: "list", Short: "List checkpoints: those that an instance knows or, with --objects, those beside their images", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, _, err := c.commits(cmd.Context(), base, where)
 			if err != nil {
@@ -43,7 +43,7 @@ func (c *command) checkpoint() *cobra.Command {
 		},
 	}
 	verify := &cobra.Command{
-		Use: "verify", Short: "Read every image as a start would, and say what is wrong with it", Args: cobra.NoArgs,
+		Use: "verify", Short: "Read every image as a start would, and say what is wrong with it", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, store, err := c.commits(cmd.Context(), "", where)
 			if err != nil {
@@ -66,6 +66,9 @@ func (c *command) checkpoint() *cobra.Command {
 			if err := table(cmd.OutOrStdout(), all, verdicts); err != nil {
 				return err
 			}
+			if len(all) == 0 {
+				return fmt.Errorf("--objects %s: there is no image", where)
+			}
 			if bad > 0 {
 				return fmt.Errorf("%d of %d images cannot be used", bad, len(all))
 			}
@@ -85,7 +88,7 @@ func (c *command) checkpoint() *cobra.Command {
 func (c *command) restore() *cobra.Command {
 	var where, to, id string
 	cmd := &cobra.Command{
-		Use: "restore --to FILE", Short: "Write the newest good image, or one by its id, to a file of SQLite", Args: cobra.NoArgs,
+		Use: "restore --to FILE", Short: "Write the newest good image, or one by its id, to a file of SQLite", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if to == "" {
 				return usageError{errors.New("--to must be given")}
@@ -127,7 +130,7 @@ func (c *command) trim() *cobra.Command {
 	var base string
 	var dry bool
 	cmd := &cobra.Command{
-		Use: "trim", Short: "Trim the journal up to what the images that are kept cover, all of which are read before", Args: cobra.NoArgs,
+		Use: "trim", Short: "Trim the journal up to what the images that are kept cover, all of which are read before", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var t checkpoint.Trimmed
 			if err := ask(cmd.Context(), http.MethodPost, fmt.Sprintf("%s/trim?dryRun=%t", base, dry), &t); err != nil {

@@ -49,10 +49,36 @@ Flags may be given with one dash or with two.
 Exit codes: 0 done, 1 it failed, 2 usage, 3 no checkpoint can be used and the journal is
 not whole, 4 the journal is not that of the checkpoints.`,
 		SilenceUsage: true, SilenceErrors: true,
+		Args: subcommand, RunE: needsSubcommand,
 	}
 	root.AddCommand(c.run(), c.checkpoint(), c.restore(), c.trim())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	return root
+}
+
+// subcommand refuses what is no command below one.
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+		text += ", did you mean " + strings.Join(like, " or ") + "?"
+	}
+	return usageError{errors.New(text)}
+}
+
+func needsSubcommand(cmd *cobra.Command, _ []string) error {
+	return errors.Join(cmd.Help(), usageError{fmt.Errorf("%s: a command must be given", cmd.CommandPath())})
+}
+
+// noArgs refuses arguments that are no flags.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("%s takes no argument, and %q was given", cmd.CommandPath(), args[0])}
+	}
+	return nil
 }
 
 // normalise lets flags be written with one dash, as those of quorate and kraftd are.
@@ -118,11 +144,17 @@ func (c *command) store(ctx context.Context, where string) (objects.Store, error
 	return objects.NewDir(where)
 }
 
-// needStore is store where there must be one.
+// needStore is store where there must be one, with images in it: none is made.
 func (c *command) needStore(ctx context.Context, where string) (objects.Store, error) {
-	s, err := c.store(ctx, where)
-	if err == nil && s == nil {
-		err = usageError{errors.New("--objects must be given")}
+	if where == "" {
+		return nil, usageError{errors.New("--objects must be given")}
 	}
-	return s, err
+	if !strings.Contains(where, "://") {
+		if info, err := os.Stat(where); err != nil {
+			return nil, fmt.Errorf("--objects: %w", err)
+		} else if !info.IsDir() {
+			return nil, fmt.Errorf("--objects %s: not a directory", where)
+		}
+	}
+	return c.store(ctx, where)
 }

@@ -158,12 +158,26 @@ func TestUsage(t *testing.T) {
 		"opens directories only":     {"run", "--dir", t.TempDir(), "--objects", "s3://bucket"},
 		"--to must be given":         {"restore"},
 		"--objects must be given":    {"checkpoint", "verify"},
+		"--every is less than 0":     {"run", "--dir", "x", "--every", "-1s"},
+		"--grace is less than 0":     {"run", "--dir", "x", "--grace", "-1h"},
+		"does not name node 7":       {"run", "--dir", t.TempDir(), "--id", "7", "--voters", "1@localhost:1"},
+		"unknown command \"what\"":   {"what"},
+		"did you mean verify":        {"checkpoint", "verifi"},
+		"a command must be given":    {"checkpoint"},
+		"takes no argument":          {"run", "what"},
 		"unknown flag":               {"trim", "--what"},
 		"unknown shorthand flag":     {"trim", "-what"},
 		"invalid argument \"x\" for": {"run", "--every", "x"},
 	} {
 		require.Contains(t, do(t, exitUsage, args...), want)
 	}
+	// What is only read is not made, and nothing is not all good.
+	none := filepath.Join(t.TempDir(), "none")
+	for _, args := range [][]string{{"checkpoint", "verify"}, {"checkpoint", "list"}, {"restore", "--to", "x"}} {
+		require.Contains(t, do(t, exitFailed, append(args, "--objects", none)...), "no such file or directory")
+		require.NoDirExists(t, none)
+	}
+	require.Contains(t, do(t, exitFailed, "checkpoint", "verify", "--objects", t.TempDir()), "there is no image")
 	require.Contains(t, do(t, exitFailed, "checkpoint", "now", "--url", "http://127.0.0.1:1"), "connection refused")
 	require.Contains(t, do(t, exitFailed, "run", "--dir", t.TempDir(), "--brokers", "127.0.0.1:1"), "127.0.0.1:1")
 }

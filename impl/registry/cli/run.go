@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ func (c *command) run() *cobra.Command {
 		Example: `  registry run --dir data --objects images --listen 127.0.0.1:8081 --every 1h --trim
   registry run --dir data1 --id 1 --voters 1@h1:9093,2@h2:9093,3@h3:9093 --peers 1=http://h1:8081,2=http://h2:8081,3=http://h3:8081 --objects /shared/images
   registry run --dir data --brokers kafka:9092 --topic kafkasql-journal --objects images`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context(), &f) },
 	}
 	p := cmd.Flags()
@@ -92,6 +93,14 @@ func (c *command) serve(ctx context.Context, f *runFlags) error {
 	}
 	if f.keep < 2 {
 		return usageError{fmt.Errorf("--keep is %d, and must be at least 2", f.keep)}
+	}
+	for _, d := range []struct {
+		flag string
+		less bool
+	}{{"every", f.every < 0}, {"jitter", f.jitter < 0}, {"grace", f.grace < 0}, {"least", f.least < 0}} {
+		if d.less {
+			return usageError{fmt.Errorf("--%s is less than 0", d.flag)}
+		}
 	}
 	if !(f.cpu > 0 && f.cpu <= 1) {
 		return usageError{fmt.Errorf("--checkpoint-cpu is %v, and must be more than 0 and at most 1", f.cpu)}
@@ -184,6 +193,9 @@ func (f *runFlags) journal(ctx context.Context) (j journal.Journal, quorum *jour
 			return nil, nil, usageError{fmt.Errorf("--peers: %q is not id=URL", p)}
 		}
 		peers[int32(n)] = strings.TrimSuffix(u, "/")
+	}
+	if !slices.ContainsFunc(cfg.Voters, func(v node.Voter) bool { return v.ID == cfg.ID }) {
+		return nil, nil, usageError{fmt.Errorf("--voters does not name node %d, which --id says this one is", f.id)}
 	}
 	if len(cfg.Voters) > 1 && len(peers) < len(cfg.Voters) {
 		return nil, nil, usageError{errors.New("--peers must name the registries of all voters: a write goes to the one that leads")}
