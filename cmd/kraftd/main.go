@@ -4,6 +4,7 @@
 //	kraftd format -config node1.properties -cluster-id ID
 //	kraftd start -config node1.properties
 //	kraftd quorum describe -status -bootstrap-controller 127.0.0.1:9091
+//	kraftd quorum add-controller -bootstrap-controller 127.0.0.1:9091 -command-config node4.properties
 //	kraftd dump FILE...
 //
 // kraftd COMMAND -help lists the flags of a command. docs/kraftd.md shows how to run
@@ -26,7 +27,7 @@ const usage = `Usage: kraftd COMMAND [flags]
   start        run a replica until it is told to stop
   format       prepare the directories of a replica
   random-uuid  print an id for a cluster or a directory
-  quorum       describe a quorum that runs
+  quorum       describe a quorum that runs, and change its voters
   dump         print segments, checkpoints, indexes and other files of a replica
 
 kraftd COMMAND -help lists the flags of a command.

@@ -19,6 +19,8 @@ import (
 )
 
 const quorumHelp = `Usage: kraftd quorum describe (-status | -replication [-human-readable]) -bootstrap-controller HOST:PORT,... [-command-config FILE]
+       kraftd quorum add-controller -help
+       kraftd quorum remove-controller -help
 
 Prints what the leader of a quorum knows, as kafka-metadata-quorum does. Any node may be
 named: the leader is found through it. The file is one for Kafka's tools: security.protocol is
@@ -30,6 +32,14 @@ PLAINTEXT or SSL, and with that ssl.keystore.*, ssl.truststore.* and so on count
 var errNotLeader = errors.New("is not the leader")
 
 func quorum(args []string, stdout, stderr io.Writer) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "add-controller":
+			return addController(args[1:], stdout, stderr)
+		case "remove-controller":
+			return removeController(args[1:], stdout, stderr)
+		}
+	}
 	flags := flag.NewFlagSet("quorum describe", flag.ContinueOnError)
 	controllers := flags.String("bootstrap-controller", "", "host:port of nodes of the quorum, separated by commas")
 	status := flags.Bool("status", false, "a summary")
@@ -44,7 +54,7 @@ func quorum(args []string, stdout, stderr io.Writer) error {
 	}
 	switch {
 	case len(words) == len(args):
-		return usagef(`want "quorum describe"`)
+		return usagef(`want "quorum describe", "quorum add-controller" or "quorum remove-controller"`)
 	case flags.NArg() > 0:
 		return usagef("unexpected argument %q", flags.Arg(0))
 	case *status == *replication:
@@ -83,6 +93,7 @@ func connectBy(file string) (*node.TLS, error) {
 // description is what the leader says.
 type description struct {
 	clusterID string // "unknown" if it does not say
+	by        string // the address of who says it
 	kmsg.DescribeQuorumResponseTopicPartition
 	nodes []kmsg.DescribeQuorumResponseNode
 }
@@ -179,9 +190,9 @@ func describeBy(addr string, secure *node.TLS, deadline time.Time) (q *descripti
 	if p.ErrorCode != 0 {
 		return nil, nil, refusal(p.ErrorCode, p.ErrorMessage)
 	}
-	q = &description{cluster, p, r.Nodes}
+	q = &description{cluster, addr, p, r.Nodes}
 	if q.leader() == nil {
-		return nil, nil, fmt.Errorf("names leader %d, which is not among the voters", p.LeaderID)
+		return nil, nil, fmt.Errorf("names leader %d, which is neither among the voters nor among the observers", p.LeaderID)
 	}
 	return q, nil, nil
 }
@@ -199,6 +210,11 @@ func (q *description) leader() *replica {
 	for i := range q.CurrentVoters {
 		if v := &q.CurrentVoters[i]; v.ReplicaID == q.LeaderID {
 			return v
+		}
+	}
+	for i := range q.Observers { // it has removed itself
+		if o := &q.Observers[i]; o.ReplicaID == q.LeaderID {
+			return o
 		}
 	}
 	return nil
@@ -278,7 +294,9 @@ func (q *description) printReplication(w io.Writer, human bool, now time.Time) e
 		}
 	}
 	for i := range q.Observers {
-		add(&q.Observers[i], "Observer")
+		if o := &q.Observers[i]; o != leader {
+			add(o, "Observer")
+		}
 	}
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -232,7 +232,7 @@ func TestQuorumRefused(t *testing.T) {
 				d.Topics[0].Partitions[0].LeaderID = 7
 			}
 			return resp, raw
-		}): "names leader 7, which is not among the voters",
+		}): "names leader 7, which is neither among the voters nor among the observers",
 	} {
 		code, out, errs := kraftd("quorum", "describe", "-status", "-timeout", "2s", "-bootstrap-controller", addr)
 		require.Equal(t, 1, code, want)

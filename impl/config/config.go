@@ -34,6 +34,9 @@ type Config struct {
 	Voters []Voter
 	// Bootstrap is controller.quorum.bootstrap.servers, host:port each.
 	Bootstrap []string
+	// AutoJoin is controller.quorum.auto.join.enable: a controller that is no voter of a dynamic
+	// voter set becomes one by itself (KIP-1186).
+	AutoJoin bool
 	// ControllerListeners is controller.listener.names, in upper case. The first is the
 	// one by which nodes of the quorum reach each other.
 	ControllerListeners []string

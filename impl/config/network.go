@@ -144,6 +144,10 @@ func (r *reader) voters(c *Config) {
 		}
 		c.Bootstrap = append(c.Bootstrap, item)
 	}
+	c.AutoJoin = r.boolean("controller.quorum.auto.join.enable")
+	if c.AutoJoin && !c.Controller {
+		r.refuse("controller.quorum.auto.join.enable", "only a controller can become a voter")
+	}
 	self := false
 	for _, item := range r.list(key) {
 		v, err := parseVoter(item)

@@ -84,6 +84,9 @@ type Config struct {
 	Learn func(id string) error
 	// Nodes are where the nodes of the quorum can be reached, for Metadata.
 	Nodes []node.Voter
+	// Voters, if not nil, are those of a dynamic voter set, which count instead of Nodes;
+	// false: it is static.
+	Voters func() ([]node.Voter, bool)
 	// Legacy is a bootstrap.checkpoint, if there is one; ZeroName is what the zero
 	// checkpoint is called in messages.
 	Legacy   Legacy

@@ -96,7 +96,13 @@ func (c *Controller) metadata(q *kmsg.MetadataRequest) kmsg.Response {
 	if quorum := c.quorum.Load(); quorum != nil {
 		resp.ControllerID = int32((*quorum).Leader())
 	}
-	for _, n := range c.cfg.Nodes {
+	nodes := c.cfg.Nodes
+	if c.cfg.Voters != nil {
+		if voters, dynamic := c.cfg.Voters(); dynamic {
+			nodes = voters
+		}
+	}
+	for _, n := range nodes {
 		b := kmsg.NewMetadataResponseBroker()
 		b.NodeID = int32(n.ID)
 		b.Host, b.Port = n.HostPort()

@@ -85,6 +85,9 @@ func (r *Replica) Describe(now Ticks) (voters, observers []Progress, ok bool) {
 		}
 		voters = append(voters, p)
 	}
+	if r.self < 0 { // it has removed itself
+		observers = append(observers, Progress{Key: r.key(), End: r.log.end, LastFetch: now, LastCaughtUp: now})
+	}
 	for _, p := range r.lead.progress {
 		if voterIndex(r.voters, p.Key) < 0 && now-p.LastFetch < observerSession {
 			observers = append(observers, p)

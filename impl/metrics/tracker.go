@@ -24,12 +24,12 @@ const maxUncommitted = 4096
 
 // Tracker follows the states of a node. Its methods may be called from anywhere.
 type Tracker struct {
-	self   core.ReplicaKey
-	voters int
-	voter  bool
-	now    func() time.Time
+	self core.ReplicaKey
+	now  func() time.Time
 
 	mu          sync.Mutex
+	voters      int                 // guarded by mu
+	voter       bool                // guarded by mu
 	network     func() node.Network // nil: not known; guarded by mu, as all below
 	state       node.State
 	stepped     bool
@@ -71,6 +71,10 @@ func (t *Tracker) Watch(network func() node.Network) {
 func (t *Tracker) Stepped(began, ended time.Time, s node.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if set := s.VoterSet; set != nil && set.Dynamic() {
+		v, ok := set.Find(t.self.ID)
+		t.voters, t.voter = len(set.Voters), ok && v.Key == t.self
+	}
 	if !t.stepped {
 		t.stepped, t.state, t.ended = true, s, ended
 		t.elect(began, s)

@@ -54,13 +54,6 @@ var _ = add(13, "case 1: bootstrap.checkpoint and no zero checkpoint", func(t *t
 	q.places[0].has(fresh(inTransaction(mv(20), setting("a", "1"))...))
 })
 
-var _ = add(14, "case 2 (static): a zero checkpoint without metadata records leaves it to bootstrap.checkpoint", func(t *testing.T) {
-	q := newQuorum(t, 1, "A", [][]byte{})
-	q.places[0].legacy(mv(20), setting("a", "1"))
-	q.start()
-	q.places[0].has(fresh(inTransaction(mv(20), setting("a", "1"))...))
-})
-
 var _ = add(15, "case 4: the zero checkpoint is taken, and there is one warning that names both", func(t *testing.T) {
 	q := newQuorum(t, 1, "A", [][]byte{mv(21)})
 	p := q.places[0]

@@ -154,7 +154,9 @@ var _ = add(30, "the same with an id that was learned", func(t *testing.T) {
 	other(t, p)
 })
 
-var _ = add(35, "(in part: there is no AddRaftVoter yet) before its id is durable an observer asks for nothing but ApiVersions, Fetch and FetchSnapshot", func(t *testing.T) {
+// beforeID: before its id is durable an observer asks for nothing but ApiVersions, Fetch and
+// FetchSnapshot.
+func beforeID(t *testing.T) {
 	q := newQuorum(t, 1, "A", [][]byte{mv(20)}) // no id yet
 	q.start()
 	proxy := newProxy(t, q.addrs[0])
@@ -167,7 +169,7 @@ var _ = add(35, "(in part: there is no AddRaftVoter yet) before its id is durabl
 	q.upgrade(idVersion, 1)
 	p.knows("A", s)
 	afterID(t, proxy, "A")
-})
+}
 
 // late is a deadline that is enough to be answered, on a busy machine too.
 const late = "initial.broker.registration.timeout.ms=6000"

@@ -96,6 +96,10 @@ func (p *proxy) note(frame []byte) {
 		text += id(q.ClusterID)
 	case *kmsg.BeginQuorumEpochRequest:
 		text += id(q.ClusterID)
+	case *kmsg.AddRaftVoterRequest:
+		text += id(q.ClusterID)
+	case *kmsg.BrokerRegistrationRequest:
+		text += " " + q.ClusterID
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -186,6 +186,26 @@ var leaderChange [][]byte
 // not whole yet is left out. Where there are thousands of one kind they are counted.
 func (p *place) batches() (list [][]string) {
 	p.t.Helper()
+	p.each(func(b log.Batch) {
+		var batch []string
+		err := b.Records(func(r log.Record) error {
+			if b.Control {
+				batch = append(batch, r.Control().String())
+				return nil
+			}
+			d, err := metadata.Decode(r.Value)
+			batch = append(batch, d.String())
+			return err
+		})
+		require.NoError(p.t, err)
+		list = append(list, batch)
+	})
+	return list
+}
+
+// each calls do with each batch of the log.
+func (p *place) each(do func(b log.Batch)) {
+	p.t.Helper()
 	names, err := filepath.Glob(filepath.Join(p.dir(0), metadata.LogDir, "*.log"))
 	require.NoError(p.t, err)
 	slices.Sort(names)
@@ -194,21 +214,9 @@ func (p *place) batches() (list [][]string) {
 		require.NoError(p.t, err)
 		it := log.NewBatches(b)
 		for it.Next() {
-			var batch []string
-			err := it.Batch().Records(func(r log.Record) error {
-				if it.Batch().Control {
-					batch = append(batch, r.Control().String())
-					return nil
-				}
-				d, err := metadata.Decode(r.Value)
-				batch = append(batch, d.String())
-				return err
-			})
-			require.NoError(p.t, err)
-			list = append(list, batch)
+			do(it.Batch())
 		}
 	}
-	return list
 }
 
 // data are the records of the log that are not the protocol's, in order.

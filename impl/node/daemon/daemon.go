@@ -117,7 +117,8 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 	}
 }
 
-// observes says whether this node is an observer of a quorum that it does not take part in.
+// observes says whether this node is an observer of a quorum, as far as its configuration
+// says: it may be a voter of a dynamic voter set.
 func (o *options) observes() bool { return o.file != nil && !o.file.IsVoter() }
 
 // serve runs the node once.

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/quorate/quorate/impl/controller"
+	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/fs"
 	"github.com/quorate/quorate/impl/metadata"
 	"github.com/quorate/quorate/impl/metaprops"
@@ -30,7 +33,7 @@ type discovery struct {
 func (d *discovery) controller() *controller.Controller {
 	o := d.o
 	cfg := controller.Config{
-		Node: int32(o.node.ID), ClusterID: o.node.ClusterID, Nodes: o.node.Voters, Learn: d.learn,
+		Node: int32(o.node.ID), ClusterID: o.node.ClusterID, Nodes: o.node.Voters, Voters: d.voters, Learn: d.learn,
 		Trace: o.concerns, Legacy: o.legacy(), ZeroName: filepath.Join(o.node.Dir, logDir, metadata.ZeroID.FileName()),
 	}
 	if o.file == nil {
@@ -43,6 +46,29 @@ func (d *discovery) controller() *controller.Controller {
 		cfg.Loaded = func() error { return o.deleteLegacy(d.log) }
 	}
 	return controller.New(cfg)
+}
+
+// voters are where the voters of a dynamic voter set can be reached; false: it is static.
+func (d *discovery) voters() (nodes []node.Voter, dynamic bool) {
+	select {
+	case <-d.begun:
+	default:
+		return nil, false
+	}
+	voters, dynamic := d.node.Voters()
+	if !dynamic {
+		return nil, false
+	}
+	for _, v := range voters {
+		to := node.Voter{ID: core.ReplicaID(v.ID), Directory: v.Directory}
+		for _, e := range v.Endpoints {
+			if to.Addr == "" || e.Name == d.o.node.ListenerName {
+				to.Addr = net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
+			}
+		}
+		nodes = append(nodes, to)
+	}
+	return nodes, true
 }
 
 // learn makes an id that is committed durable in every directory, that of the metadata
@@ -83,6 +109,11 @@ func (d *discovery) letIn(deadline time.Time) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for n.ClusterID() == "" || n.State().HighWatermark < 0 {
+		if set := n.State().VoterSet; set.Dynamic() {
+			if v, ok := set.Find(d.o.node.ID); ok && v.Key.Directory == d.o.node.Directory {
+				return nil // a voter waits for the others for ever
+			}
+		}
 		select {
 		case <-n.Done():
 			return nil
@@ -103,6 +134,7 @@ func (d *discovery) late() error {
 	for _, v := range d.o.node.Voters {
 		voters = append(voters, v.Addr)
 	}
+	voters = append(voters, d.o.node.Bootstrap...)
 	from, timeout := strings.Join(voters, ", "), d.o.file.Quorum.Registration
 	id := d.node.ClusterID()
 	switch {

@@ -48,6 +48,12 @@ func (o *options) load(name string) error {
 			RetryBackoff: ticks(c.Quorum.RetryBackoff), AppendLinger: ticks(c.Quorum.AppendLinger),
 		},
 	}
+	if len(c.Voters) == 0 { // else the voters are static
+		o.node.Bootstrap, o.node.AutoJoin = c.Bootstrap, c.AutoJoin
+		if at := slices.IndexFunc(c.Advertised, func(l config.Listener) bool { return l.Name == listener.Name }); c.Controller && at >= 0 {
+			o.node.Advertised = c.Advertised[at].Addr
+		}
+	}
 	o.node.Snapshots = snapshot.Policy{MaxBytes: c.Log.SnapshotBytes, MaxIntervalMs: c.Log.SnapshotInterval.Milliseconds()}
 	o.node.Retention = retention(c)
 	o.node.SuperUsers, o.node.MaxConnections = c.SuperUsers, c.MaxConnections
@@ -68,17 +74,12 @@ func (o *options) load(name string) error {
 				c.Advertised[0].Addr, v.Addr))
 		}
 	}
-	for _, key := range ineffective {
-		if c.IsSet(key) {
-			o.warnings = append(o.warnings, key+" has no effect yet")
+	for _, key := range []string{"controller.quorum.bootstrap.servers", "controller.quorum.auto.join.enable"} {
+		if c.IsSet(key) && len(c.Voters) > 0 {
+			o.warnings = append(o.warnings, key+" has no effect beside controller.quorum.voters: the voters are static")
 		}
 	}
 	return nil
-}
-
-// ineffective are keys that are read and checked, and nothing more so far.
-var ineffective = []string{
-	"controller.quorum.bootstrap.servers",
 }
 
 // retention is how much is kept: less than 0 is no limit, as in Kafka.
@@ -101,9 +102,6 @@ func (o *options) claim(log *slog.Logger) (release func(), err error) {
 	if err != nil {
 		o.starts(d, err)
 		return nil, err
-	}
-	if len(o.file.Voters) == 0 {
-		return nil, fmt.Errorf("%s: a quorum without controller.quorum.voters needs a dynamic voter set (kraft.version 1), which is not supported yet", o.file.File)
 	}
 	for _, dir := range d.Online.Dirs {
 		if err := fs.MkdirAll(fs.OS{}, dir.Path); err != nil {
