@@ -263,6 +263,28 @@ func diskFull(w *world) {
 		a.fill("still", 5)
 		a.stop()
 	}
+	// A store that is full is rid of what nobody needs, although no image fits in.
+	a := w.start("")
+	var keys []string
+	for range 3 {
+		a.fill("c", 1)
+		keys = append(keys, a.checkpoint().Key)
+	}
+	w.store.set(func(what, _ string) error {
+		if what == "put" {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	b := w.start("", func(c *registry.Config) { c.Every = 50 * time.Millisecond })
+	b.fill("d", 1)
+	require.Eventually(w.t, func() bool {
+		left, err := w.store.List(w.ctx, keys[0])
+		return err == nil && len(left) == 0
+	}, w.patient, time.Millisecond)
+	left, err := w.store.List(w.ctx, keys[1])
+	require.NoError(w.t, err)
+	require.Len(w.t, left, 1)
 }
 
 // 25: three starts are ended in the middle; the fourth uses what they have brought here.

@@ -170,7 +170,9 @@ func (i *Instance) tend(ctx context.Context) error {
 		return nil
 	}
 	if _, err := i.Checkpoint(ctx); err != nil {
-		return err
+		// There may be no room for it in the store, and garbage in its place.
+		_, e := i.Collect(ctx)
+		return errors.Join(err, e)
 	}
 	if i.cfg.Trim {
 		if _, err := i.Trim(ctx, false); err != nil && !errors.Is(err, checkpoint.ErrNotCovered) {

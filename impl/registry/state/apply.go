@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Record of the journal.
@@ -89,7 +90,10 @@ func (d *DB) Apply(ctx context.Context, records []Record) (results []Result, err
 	}
 	rollback := func(err error) ([]Result, error) {
 		_, e := d.conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`)
-		return nil, errors.Join(err, e, d.recall(context.WithoutCancel(ctx)))
+		if e != nil && strings.Contains(e.Error(), "no transaction is active") {
+			e = nil // SQLite has done so itself, as it does if the disk is full
+		}
+		return nil, errors.Join(fmt.Errorf("write %s: %w", d.path, err), e, d.recall(context.WithoutCancel(ctx)))
 	}
 	var last int64
 	if err := d.conn.QueryRowContext(ctx, `SELECT off FROM position`).Scan(&last); err != nil {

@@ -18,11 +18,40 @@ import (
 // stepPages is how many pages are copied at a time, some tenths of a millisecond's work.
 const stepPages = 32
 
+// ErrNoRoom: a copy would fill the disk, and the database, which is on the same one, could not
+// be written any more.
+var ErrNoRoom = errors.New("no room for a copy of the database")
+
+// spare is what a copy leaves free.
+const spare = 8 << 20
+
+// room says whether a copy, and half of it again for what is made of it, leave the disk of the
+// database with something to spare.
+func (d *DB) room() error {
+	var size int64
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(d.path + suffix); err == nil {
+			size += info.Size()
+		}
+	}
+	free, err := d.free(filepath.Dir(d.path))
+	if err != nil {
+		return fmt.Errorf("free space of %s: %w", filepath.Dir(d.path), err)
+	}
+	if need := size + size/2 + spare; free < need {
+		return fmt.Errorf("%w: %s has %d MB free, and %d are needed", ErrNoRoom, filepath.Dir(d.path), free>>20, need>>20)
+	}
+	return nil
+}
+
 // CopyTo writes a copy of the database, as it is at one moment, to a file, which must not
-// exist, beside whoever reads and writes, and at a pace. It is not flushed.
+// exist, beside whoever reads and writes, and at a pace. It is not flushed. Errors: ErrNoRoom.
 func (d *DB) CopyTo(ctx context.Context, path string, p *pace.Pacer) error {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("copy to %s: %w", path, errors.Join(os.ErrExist, err))
+	}
+	if err := d.room(); err != nil {
+		return err
 	}
 	// A connection of its own: the copy's long read must not hold one of the readers'.
 	db, err := sql.Open("sqlite", dsn(d.path, "_pragma=query_only(1)"))

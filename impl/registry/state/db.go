@@ -30,6 +30,9 @@ type DB struct {
 	// vocabulary of any operation applied, and the id of the next schema.
 	vocabulary, nextID int
 
+	// free is how many bytes are free where a directory is.
+	free func(dir string) (int64, error)
+
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 }
@@ -53,7 +56,7 @@ func Open(ctx context.Context, path string, schema int) (*DB, error) {
 	if schema == 0 {
 		schema = SchemaVersion
 	}
-	d := &DB{path: path, version: schema}
+	d := &DB{path: path, version: schema, free: free}
 	var err error
 	// Other than by the writer the log is brought into the file beside it, so that no
 	// write pays for what has piled up while a copy was made (shrink).

@@ -174,6 +174,23 @@ func TestCopyBesideWriter(t *testing.T) {
 	require.ErrorIs(t, d.CopyTo(canceled, filepath.Join(dir, "other"), nil), context.Canceled)
 }
 
+// A copy that would leave no room for the database itself is not begun.
+func TestNoRoom(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	d, j := open(t, dir), &journal{t: t}
+	j.do(d, register("a", "x"))
+	there, err := free(dir)
+	require.NoError(t, err)
+	require.Positive(t, there)
+	d.free = func(string) (int64, error) { return spare, nil }
+	copied := filepath.Join(dir, "copy")
+	require.ErrorIs(t, d.CopyTo(ctx, copied, nil), ErrNoRoom)
+	require.NoFileExists(t, copied)
+	d.free = func(string) (int64, error) { return 2 * spare, nil }
+	require.NoError(t, d.CopyTo(ctx, copied, nil))
+}
+
 // A record that is not known stops everything after it, and nothing before.
 func TestUnknownOperation(t *testing.T) {
 	ctx := context.Background()
