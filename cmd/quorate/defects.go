@@ -36,6 +36,7 @@ not be tried.`,
 	f.IntVar(&o.FlushSeeds, "flush-seeds", 40, "the last seed to try for a flush")
 	f.IntVar(&o.More, "more", 10, "how many seeds to go on after the first finding, for the checks that have found nothing")
 	f.IntVar(&o.Workers, "workers", 2, "how many defects to try at once")
+	f.BoolVar(&o.Walk, "walk", false, "have a replica with each defect walk along the state graphs of small models, too: some minutes more")
 	f.StringVar(&only, "only", "", "try only what matches this regular expression: names of defects, and of files with flushes")
 	return cmd
 }

@@ -3,6 +3,7 @@ package defects
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -56,7 +57,12 @@ func WriteFlushes(w io.Writer, list []FlushResult) (missed int, err error) {
 // WriteCore does the same for defects of the core.
 func WriteCore(w io.Writer, list []CoreResult) (missed int, err error) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "defect\twhat is wrong\tfound first by\tseeds\tsimulation\ttrace\thistory\ttests of the package")
+	walked := slices.ContainsFunc(list, func(r CoreResult) bool { return r.By(Walk) != nil })
+	fmt.Fprint(tw, "defect\twhat is wrong\tfound first by\tseeds\tsimulation\ttrace\thistory\ttests of the package")
+	if walked {
+		fmt.Fprint(tw, "\twalk along state graphs")
+	}
+	fmt.Fprintln(tw)
 	for i := range list {
 		r := &list[i]
 		by, seeds := "NOTHING", fmt.Sprint(r.Seeds)
@@ -66,8 +72,8 @@ func WriteCore(w io.Writer, list []CoreResult) (missed int, err error) {
 			missed++
 		case first == nil:
 			missed++
-		case first.By == Tests:
-			by, seeds = string(Tests), "-"
+		case first.Seed == 0:
+			by, seeds = string(first.By), "-"
 		default:
 			by, seeds = string(first.By), fmt.Sprint(first.Seed)
 		}
@@ -75,7 +81,11 @@ func WriteCore(w io.Writer, list []CoreResult) (missed int, err error) {
 		if r.Unsimulated != "" {
 			simulation, trace, history = "", "", ""
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Wrong, by, seeds, simulation, trace, history, r.cell(Tests))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Name, r.Wrong, by, seeds, simulation, trace, history, r.cell(Tests))
+		if walked {
+			fmt.Fprint(tw, "\t"+r.cell(Walk))
+		}
+		fmt.Fprintln(tw)
 	}
 	if err := tw.Flush(); err != nil {
 		return missed, err
@@ -88,12 +98,15 @@ func WriteCore(w io.Writer, list []CoreResult) (missed int, err error) {
 // counts says how many each check found.
 func counts(n int, report func(int) *Report) string {
 	var parts []string
-	for _, c := range []Check{Simulation, Trace, History, Tests} {
+	for _, c := range []Check{Simulation, Trace, History, Tests, Walk} {
 		found := 0
 		for i := range n {
 			if report(i).By(c) != nil {
 				found++
 			}
+		}
+		if c == Walk && found == 0 {
+			continue // seldom asked for
 		}
 		parts = append(parts, fmt.Sprintf("%d by %s", found, c))
 	}

@@ -17,6 +17,8 @@ const (
 	Trace Check = "trace"
 	// History: no log explains what the clients of a run saw.
 	History Check = "history"
+	// Walk: a replica goes along the state graphs of small models (traces/modelbased).
+	Walk Check = "walk"
 	// Tests of the package, and of what a process does on its machine.
 	Tests Check = "tests"
 )

@@ -27,6 +27,8 @@ type Options struct {
 	FlushSeeds int
 	// Workers is how many defects are tried at once (1).
 	Workers int
+	// Walk: walk along the state graphs of models with each defect of the replica, too.
+	Walk bool
 	// Timeout bounds each build and each run (3 minutes).
 	Timeout time.Duration
 }
@@ -175,6 +177,31 @@ func (m *mutant) test(ctx context.Context, bin, pkg, pattern string) (*Finding, 
 	return nil, fmt.Errorf("%s: a test failed, and none says so:\n%s", pkg, out)
 }
 
+// walker is the package whose test walks along the state graphs of models.
+const walker = "traces/modelbased"
+
+var difference = regexp.MustCompile(`model (\S+): (.*)`)
+
+// walk notes what a walk comes upon.
+func (m *mutant) walk(ctx context.Context, r *Report) error {
+	bin, err := m.build(ctx, walker)
+	if err != nil {
+		return err
+	}
+	out, passed, ended, err := m.run(ctx, bin, walker, "-test.failfast", "-test.run", "^TestWalk$")
+	if err != nil || passed {
+		return err
+	}
+	what := "fewer steps are taken"
+	if f := difference.FindStringSubmatch(out); f != nil {
+		what = f[1] + ": " + f[2]
+	} else if !ended {
+		what = fmt.Sprintf("no end within %v", m.timeout)
+	}
+	r.Note(Walk, 0, what)
+	return nil
+}
+
 // CoreResult is what came of a defect of the core.
 type CoreResult struct {
 	*Defect
@@ -188,11 +215,13 @@ type CoreResult struct {
 func (r *Report) First() *Finding {
 	var first *Finding
 	for i := range r.Found {
-		if f := &r.Found[i]; f.By != Tests && (first == nil || f.Seed < first.Seed) {
+		if f := &r.Found[i]; f.Seed > 0 && (first == nil || f.Seed < first.Seed) {
 			first = f
 		}
 	}
-	if first == nil {
+	if first == nil && r.By(Tests) == nil {
+		return r.By(Walk)
+	} else if first == nil {
 		return r.By(Tests)
 	}
 	return first
@@ -230,7 +259,10 @@ func RunCore(ctx context.Context, root string, list []Defect, o Options, done fu
 			if f != nil {
 				r.Note(f.By, 0, f.What)
 			}
-			return err
+			if err != nil || !o.Walk || pkg != "impl/core" {
+				return err
+			}
+			return m.walk(ctx, &r.Report)
 		})
 	}, func(i int) {
 		if done != nil {

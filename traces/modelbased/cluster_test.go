@@ -66,6 +66,11 @@ type member struct {
 	// it has asked.
 	life, gen int
 	was       core.State
+	// appends are those of clients that were not answered, by client: the offset of the
+	// record; read is what the read under way must see. client counts.
+	appends map[core.ClientID]core.Offset
+	read    core.Offset
+	client  core.ClientID
 	// heartbeats is how many it may yet let pass as leader before it gives up.
 	heartbeats int
 	// held are the requests that it has sent and the graph has not, by receiver.
@@ -88,10 +93,11 @@ type wire struct {
 	parked           bool
 }
 
-// action is something that a core did, with what it sent.
+// action is something that a core did, with what it sent, and whom it answered after that.
 type action struct {
-	event *event.Event
-	send  *core.Op
+	event    *event.Event
+	send     *core.Op
+	complete []core.Op
 }
 
 func newCluster(g *modelbased.Graph, wrap func(replica) replica, hit func(int32)) (*cluster, error) {
@@ -158,6 +164,7 @@ func (c *cluster) restart(n *member) ([]action, error) {
 		at += core.Offset(r.Count)
 	}
 	n.flush, n.verify, n.received = nil, nil, spec.Log{}
+	n.appends = map[core.ClientID]core.Offset{}
 	n.held, n.waits = [spec.MaxReplicas]*wire{}, [spec.MaxReplicas]int32{}
 	n.life++
 	r, err := core.New(cfg, disk, n.now, &n.out)
@@ -222,6 +229,12 @@ func (c *cluster) carryOut(n *member, incoming *wire) []action {
 			if op.Kind == core.OpSendRequest {
 				n.waits[op.Peer-1] = op.Correlation
 			}
+		case core.OpComplete:
+			if len(acts) == 0 {
+				acts = append(acts, action{})
+			}
+			a := &acts[len(acts)-1]
+			a.complete = append(a.complete, *op)
 		case core.OpReceiveSnapshot:
 			n.received = incoming.records
 		case core.OpVerifySnapshot:
@@ -244,6 +257,58 @@ func (c *cluster) carryOut(n *member, incoming *wire) []action {
 // verify holds one action of a core against the specification: it must be enabled, and
 // lead to what the core says of itself, and to what it sends.
 func (c *cluster) verify(n *member, a action, incoming *wire, args spec.Args) error {
+	if a.event != nil {
+		if err := c.act(n, a, incoming, args); err != nil {
+			return err
+		}
+	}
+	for i := range a.complete {
+		if err := n.completed(a.complete[i].Client, a.complete[i].Result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readClient is the client of reads; others append.
+const readClient core.ClientID = 1
+
+// completed: an append is acknowledged when it is committed, with its offset; it has not
+// failed for certain if it was written. A read sees what was committed when it began.
+func (n *member) completed(client core.ClientID, r core.Result) error {
+	if client == readClient {
+		if r.Error == core.None && r.Offset != n.read {
+			return fmt.Errorf("%v: a read sees what is below %d, and began when %d was committed", n.id, r.Offset, n.read)
+		}
+		return nil
+	}
+	offset, ok := n.appends[client]
+	delete(n.appends, client)
+	switch {
+	case !ok:
+		return fmt.Errorf("%v: an append is answered twice", n.id)
+	case r.Error == core.None && r.Offset != offset:
+		return fmt.Errorf("%v: an append at offset %d is acknowledged at %d", n.id, offset, r.Offset)
+	case r.Error == core.None && core.Offset(n.spec.HighWatermark) <= offset:
+		return fmt.Errorf("%v: an append at offset %d is acknowledged, and committed is what is below %d", n.id, offset, n.spec.HighWatermark)
+	case r.Error != core.None && !r.Unknown:
+		return fmt.Errorf("%v: an append at offset %d has failed for certain, and is in the log", n.id, offset)
+	}
+	return nil
+}
+
+// answeredAll demands that only those wait for whom there is no answer yet.
+func (n *member) answeredAll() error {
+	for _, offset := range n.appends {
+		if n.spec.Role != spec.Leader || core.Offset(n.spec.HighWatermark) > offset {
+			return fmt.Errorf("%v: an append at offset %d is not answered: %s, high watermark %d", n.id, offset, n.spec.Role, n.spec.HighWatermark)
+		}
+	}
+	return nil
+}
+
+// act holds what a core did to its state and sent.
+func (c *cluster) act(n *member, a action, incoming *wire, args spec.Args) error {
 	id, ok := spec.ActionNamed(a.event.Action)
 	if !ok {
 		return fmt.Errorf("%v: unknown action %s", n.id, a.event.Action)
@@ -264,6 +329,7 @@ func (c *cluster) verify(n *member, a action, incoming *wire, args spec.Args) er
 		}
 	case id == spec.ActionAppend:
 		args = spec.Args{Count: a.event.Args.Count}
+		n.appends[n.client] = core.Offset(n.spec.Log.End())
 	case id == spec.ActionTakeSnapshot, id == spec.ActionAdvanceLogStart:
 		args = spec.Args{Count: a.event.Args.Snapshot.End}
 	}
@@ -275,6 +341,9 @@ func (c *cluster) verify(n *member, a action, incoming *wire, args spec.Args) er
 		return fmt.Errorf("%v takes %s, which the specification does not let it, as %s", n.id, id, text(&n.spec))
 	}
 	n.spec = next
+	if id == spec.ActionStartRead {
+		n.read = core.Offset(next.ReadOffset)
+	}
 	if d := differ(&next, &a.event.State); d != "" {
 		return fmt.Errorf("%v after %s: %s", n.id, id, d)
 	}
@@ -366,5 +435,5 @@ func (c *cluster) compare(n *member) error {
 	if len(d) > 0 {
 		return fmt.Errorf("%v: %s", n.id, strings.Join(d, "; "))
 	}
-	return nil
+	return n.answeredAll()
 }

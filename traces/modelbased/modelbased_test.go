@@ -27,7 +27,7 @@ var silent = spec.Kinds(spec.BeginQuorumEpoch)
 var small = []walked{
 	{spec.Model{Name: "two", Voters: 2, PreVote: spec.All(2), Epochs: 2, Resigns: 1, InFlight: 1, MergeFlush: true}, 7640},
 	{spec.Model{Name: "two-upgrade", Voters: 2, PreVote: spec.SetOf(1), Epochs: 2, Resigns: 1, InFlight: 1, Silent: silent, MergeFlush: true}, 5340},
-	{spec.Model{Name: "two-check-quorum", Voters: 2, Epochs: 2, Resigns: 1, CheckQuorum: true, InFlight: 1, Silent: silent, MergeFlush: true}, 2350},
+	{spec.Model{Name: "two-check-quorum", Voters: 2, Epochs: 2, Records: 1, Resigns: 1, CheckQuorum: true, InFlight: 1, Silent: silent, MergeFlush: true}, 8770},
 	{spec.Model{Name: "two-late", Voters: 2, Epochs: 2, Late: 1, InFlight: 2, Silent: silent, Stand: []spec.Set{spec.SetOf(1), spec.SetOf(2)}, MergeFlush: true}, 7220},
 	{spec.Model{Name: "two-bootstrap", Voters: 2, PreVote: spec.All(2), Epochs: 2, Records: 1, InFlight: 1, Bootstrap: true, MergeFlush: true}, 4740},
 	{spec.Model{Name: "two-parked", Voters: 2, Epochs: 1, Records: 1, InFlight: 2, Park: true, Silent: silent, Immediate: spec.Kinds(spec.Vote), Stand: []spec.Set{spec.SetOf(1)}, MergeFlush: true}, 270},

@@ -237,9 +237,10 @@ func (c *cluster) perform(n *member, s *modelbased.Step, message int32) ([]done,
 		n.flush, n.disk = nil, n.log
 		return c.input(n, core.Input{Kind: core.InputFlushed, Flush: f.Flush, End: f.End}, nil, spec.Args{})
 	case spec.ActionAppend:
-		return c.input(n, core.Input{Kind: core.InputAppend, Client: 1, Records: [][]byte{{1}}}, nil, s.Args)
+		n.client = max(n.client, readClient) + 1
+		return c.input(n, core.Input{Kind: core.InputAppend, Client: n.client, Records: [][]byte{{1}}}, nil, s.Args)
 	case spec.ActionStartRead:
-		return c.input(n, core.Input{Kind: core.InputRead, Client: 2}, nil, s.Args)
+		return c.input(n, core.Input{Kind: core.InputRead, Client: readClient}, nil, s.Args)
 	case spec.ActionResign:
 		return c.input(n, core.Input{Kind: core.InputResign}, nil, s.Args)
 	case spec.ActionCrash, spec.ActionLoseDisk:
@@ -273,6 +274,9 @@ func (c *cluster) follow(n *member, acts []action, incoming *wire, args spec.Arg
 		}
 		if err := c.verify(n, a, of, args); err != nil {
 			return nil, err
+		}
+		if a.event == nil {
+			continue
 		}
 		id, _ := spec.ActionNamed(a.event.Action)
 		if a.send != nil && a.send.Kind == core.OpSendRequest {
