@@ -166,6 +166,9 @@ func (n *node) clean() error {
 	return n.input(&in, driver.Link{})
 }
 
+// padding makes a snapshot long enough for several chunks.
+var padding [100]byte
+
 // write writes a snapshot.
 func (n *node) write(id snapshot.ID, state moment) (size int64, err error) {
 	digest, _ := n.driver.Log().DigestAt(id.End)
@@ -175,7 +178,7 @@ func (n *node) write(id snapshot.ID, state moment) (size int64, err error) {
 	}
 	records := [][]byte{fmt.Appendf(nil, "%016x %016x %d %x", digest, state.hash, state.records, state.last)}
 	for range n.c.knobs.snapshotPad {
-		records = append(records, make([]byte, 100))
+		records = append(records, padding[:])
 	}
 	if err := w.Append(records); err != nil {
 		return 0, errors.Join(err, w.Abort())
