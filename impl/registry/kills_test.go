@@ -8,12 +8,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,7 +34,9 @@ type fleet struct {
 	dir     string
 	brokers string
 	trace   *os.File
+	began   time.Time
 	mu      sync.Mutex
+	history []registered
 	urls    [3]string
 	cmds    [3]*exec.Cmd
 	lives   [3]int
@@ -118,6 +120,19 @@ func (f *fleet) suffer(ctx context.Context, r *rand.Rand) (kills, stops int) {
 	}
 }
 
+// registered is a schema that a client registered: when it asked, when it was answered, and
+// with which id. Times are nanoseconds since the run began.
+type registered struct {
+	Client  int    `json:"client"`
+	Op      string `json:"op"` // register
+	Subject string `json:"subject"`
+	Schema  string `json:"schema"`
+	// ID is 0, and Return the time when the client gave up, if the outcome is unknown.
+	ID     int   `json:"id"`
+	Invoke int64 `json:"invoke"`
+	Return int64 `json:"return"`
+}
+
 // write registers schemas with whatever process answers, until a context ends, and counts
 // those that were acknowledged.
 func (f *fleet) write(ctx context.Context, client int, acknowledged *atomic.Int64) {
@@ -126,19 +141,80 @@ func (f *fleet) write(ctx context.Context, client int, acknowledged *atomic.Int6
 		f.mu.Lock()
 		url := f.urls[(client+k/50)%len(f.urls)]
 		f.mu.Unlock()
-		body, err := json.Marshal(map[string]string{"schema": fmt.Sprintf(`{"type":"enum","name":"e%d_%d","symbols":["A"]}`, client, k)})
+		op := registered{Client: client, Op: "register", Subject: fmt.Sprintf("s-%d-%d", client, k), Schema: fmt.Sprintf(`{"type":"enum","name":"e%d_%d","symbols":["A"]}`, client, k)}
+		body, err := json.Marshal(map[string]string{"schema": op.Schema})
 		require.NoError(f.t, err)
-		resp, err := c.Post(fmt.Sprintf("%s/subjects/s-%d-%d/versions", url, client, k), "application/json", bytes.NewReader(body))
+		op.Invoke = int64(time.Since(f.began))
+		resp, err := c.Post(url+"/subjects/"+op.Subject+"/versions", "application/json", bytes.NewReader(body))
+		if err == nil {
+			var answer struct{ ID int }
+			err = json.NewDecoder(resp.Body).Decode(&answer)
+			resp.Body.Close()
+			if err == nil && resp.StatusCode == http.StatusOK {
+				op.ID = answer.ID
+				acknowledged.Add(1)
+			}
+		}
+		op.Return = int64(time.Since(f.began))
+		f.mu.Lock()
+		f.history = append(f.history, op)
+		f.mu.Unlock()
 		if err != nil {
 			time.Sleep(5 * time.Millisecond) // it is down, or stands still
-			continue
-		}
-		_, _ = io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
-		if resp.StatusCode == http.StatusOK {
-			acknowledged.Add(1)
 		}
 	}
+}
+
+// linearizable asks of ids what there is to ask of a counter: none is given twice, and who
+// asked after another was answered has a greater one. What is unknown may have any id between.
+func linearizable(history []registered) error {
+	var known []registered
+	ids := map[int]bool{}
+	for _, op := range history {
+		if op.ID == 0 {
+			continue
+		}
+		if ids[op.ID] {
+			return fmt.Errorf("id %d was given twice", op.ID)
+		}
+		ids[op.ID] = true
+		known = append(known, op)
+	}
+	asked, answered := slices.Clone(known), known
+	slices.SortFunc(asked, func(a, b registered) int { return int(a.Invoke - b.Invoke) })
+	slices.SortFunc(answered, func(a, b registered) int { return int(a.Return - b.Return) })
+	n, greatest := 0, registered{}
+	for _, op := range asked {
+		for ; n < len(answered) && answered[n].Return < op.Invoke; n++ {
+			if answered[n].ID > greatest.ID {
+				greatest = answered[n]
+			}
+		}
+		if op.ID <= greatest.ID {
+			return fmt.Errorf("%+v has a smaller id than %+v, which was answered before", op, greatest)
+		}
+	}
+	return nil
+}
+
+func TestLinearizable(t *testing.T) {
+	ok := []registered{{ID: 2, Invoke: 1, Return: 4}, {ID: 1, Invoke: 2, Return: 3}, {Invoke: 0, Return: 9}, {ID: 3, Invoke: 5, Return: 6}}
+	require.NoError(t, linearizable(ok))
+	twice := append(slices.Clone(ok), registered{ID: 3, Invoke: 5, Return: 6})
+	require.ErrorContains(t, linearizable(twice), "twice")
+	back := append(slices.Clone(ok), registered{ID: 4, Invoke: 7, Return: 8}, registered{ID: 5, Invoke: 1, Return: 6})
+	require.ErrorContains(t, linearizable(back), "smaller")
+}
+
+// save writes the history as lines of JSON.
+func (f *fleet) save(to string) {
+	file, err := os.Create(to)
+	require.NoError(f.t, err)
+	lines := json.NewEncoder(file)
+	for _, op := range f.history {
+		require.NoError(f.t, lines.Encode(op))
+	}
+	require.NoError(f.t, file.Close())
 }
 
 // What processes do that are killed and stopped again and again is, step by step, what the
@@ -151,7 +227,7 @@ func TestKilledProcesses(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(3))
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
-	f := &fleet{t: t, dir: t.TempDir(), brokers: strings.Join(cluster.ListenAddrs(), ",")}
+	f := &fleet{t: t, began: time.Now(), dir: t.TempDir(), brokers: strings.Join(cluster.ListenAddrs(), ",")}
 	f.trace, err = os.OpenFile(filepath.Join(f.dir, "trace"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	require.NoError(t, err)
 	t.Cleanup(func() { f.trace.Close() })
@@ -184,12 +260,36 @@ func TestKilledProcesses(t *testing.T) {
 	for n := range f.cmds {
 		f.end(n, syscall.SIGTERM)
 	}
+	// Nothing that was acknowledged is missing, on a disk that is new.
+	require.NoError(t, os.RemoveAll(filepath.Join(f.dir, "node0")))
+	f.launch(0)
+	var subjects []string
+	require.Eventually(t, func() bool {
+		resp, err := http.Get(f.urls[0] + "/subjects")
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode == http.StatusOK && json.NewDecoder(resp.Body).Decode(&subjects) == nil
+	}, patience, 10*time.Millisecond)
+	f.end(0, syscall.SIGTERM)
+	there := map[string]bool{}
+	for _, s := range subjects {
+		there[s] = true
+	}
+	for _, op := range f.history {
+		require.True(t, op.ID == 0 || there[op.Subject], "%+v", op)
+	}
 	lines, err := os.Open(f.trace.Name())
 	require.NoError(t, err)
 	defer lines.Close()
 	events, err := trace.Read(lines)
 	require.NoError(t, err)
 	require.Empty(t, trace.Judge(events, 2))
+	require.NoError(t, linearizable(f.history))
+	if to := os.Getenv("REGISTRY_HISTORY"); to != "" {
+		f.save(to)
+	}
 	steps, err := kafkasql.Follow(followable(events), 2)
 	require.NoError(t, err, "%d of %d steps", steps, len(events))
 	t.Logf("%d writes acknowledged by 3 processes; %d kills, %d stops; %d starts, %d from an image, %d commits, %d trims, %d collected; all %d steps are of the specification",
