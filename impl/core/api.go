@@ -498,6 +498,12 @@ type Effects struct {
 	Ops []Op
 	// Wake is when the replica next wants an input, InputTick if there is no other.
 	Wake Ticks
+	// Reuse: an Event, with all that it points to, is good until the next Step only, as
+	// the next events take its place; otherwise for ever.
+	Reuse bool
+
+	events []*made
+	used   int // of events, in this step
 }
 
 // State is what can be observed of a replica.

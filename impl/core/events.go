@@ -72,28 +72,66 @@ func (r *Replica) finish(action string, args event.Args, in *Input, send *Op) {
 // done is finish for an action that sends nothing and has no arguments.
 func (r *Replica) done(action string, in *Input) { r.finish(action, noArgs, in, nil) }
 
+// made is an event with all that it may point to, so that it is one allocation or none.
+type made struct {
+	event   event.Event
+	recv    event.Message
+	send    [1]event.Message
+	log     event.LogChange
+	durable event.Durable
+	// Room for the runs of a log change and of a response.
+	appended, records [1]event.Run
+}
+
+// event is room for the next event of the step.
+func (out *Effects) event() *made {
+	if !out.Reuse {
+		return new(made)
+	}
+	m := out.next()
+	out.used++
+	return m
+}
+
+// next is the room that event gives, with Reuse.
+func (out *Effects) next() *made {
+	if out.used == len(out.events) {
+		out.events = append(out.events, new(made))
+	}
+	return out.events[out.used]
+}
+
 func (r *Replica) trace(action string, args event.Args, in *Input, send *Op) {
-	e := &event.Event{Action: action, Args: args, State: r.observed()}
-	e.Node.ID, e.Node.Dir = int32(r.cfg.ID), r.cfg.Directory.String()
+	m := r.out.event()
+	e := &m.event
+	*e = event.Event{Action: action, Args: args, State: r.observed()}
+	e.Node.ID, e.Node.Dir = int32(r.cfg.ID), r.directory
 	if in != nil && in.Message != nil {
-		m := messageEvent(in.Message, in.Correlation)
-		e.Recv = &m
+		m.recv = messageEvent(in.Message, in.Correlation)
+		e.Recv = &m.recv
 	}
 	if send != nil {
-		e.Send = []event.Message{messageEvent(&send.Message, send.Correlation)}
+		m.send[0] = messageEvent(&send.Message, send.Correlation)
+		e.Send = m.send[:]
 		if send.Message.Kind == FetchSnapshot && send.Message.Response {
 			e.Send[0].Bytes = int64(send.MaxBytes) // the driver reads them when it sends
+		}
+		if r.out.Reuse && send.ReadTo > send.Message.Offset {
+			e.Send[0].Records = m.records[:0] // the driver adds them
 		}
 	}
 	rec := &r.recording
 	if rec.changed {
-		e.Log = &event.LogChange{Truncated: int64(rec.truncated), Base: int64(rec.base), Appended: rec.runs}
+		m.log = event.LogChange{Truncated: int64(rec.truncated), Base: int64(rec.base), Appended: rec.runs}
+		e.Log = &m.log
 	}
 	if rec.reset {
-		e.Log = &event.LogChange{Truncated: -1, Reset: int64(rec.snapshot.End), Base: int64(rec.snapshot.End)}
+		m.log = event.LogChange{Truncated: -1, Reset: int64(rec.snapshot.End), Base: int64(rec.snapshot.End)}
+		e.Log = &m.log
 	}
 	if rec.persisted || rec.flushed >= 0 || rec.snapshot != NoSnapshot {
-		e.Durable = &event.Durable{Election: rec.persisted, LogEnd: int64(rec.flushed), Snapshot: rec.snapshot.event()}
+		m.durable = event.Durable{Election: rec.persisted, LogEnd: int64(rec.flushed), Snapshot: rec.snapshot.event()}
+		e.Durable = &m.durable
 	}
 	if action == actRestart && r.cfg.Attach {
 		e.Attach = r.attachment()
@@ -120,28 +158,32 @@ func (r *Replica) recordReset(id SnapshotID) {
 
 func (r *Replica) recordAppend(base Offset, epoch Epoch, kind string, count int64) {
 	if rec := &r.recording; r.cfg.Trace {
-		rec.begin(base)
+		r.beginRuns(base)
 		rec.runs = appendRun(rec.runs, epoch, kind, count)
 	}
 }
 
 func (r *Replica) recordVoters(base Offset, epoch Epoch, s *VoterSet) {
 	if rec := &r.recording; r.cfg.Trace {
-		rec.begin(base)
+		r.beginRuns(base)
 		rec.runs = append(rec.runs, event.Run{Epoch: int32(epoch), Kind: event.KRaftVoters, Count: 1, Voters: s.event()})
 	}
 }
 
 func (r *Replica) recordBatch(b *BatchInfo) {
 	if rec := &r.recording; r.cfg.Trace {
-		rec.begin(b.Base)
+		r.beginRuns(b.Base)
 		rec.runs = appendBatch(rec.runs, b)
 	}
 }
 
-func (rec *recording) begin(base Offset) {
-	if !rec.changed {
+// beginRuns notes where an append begins, if no other of the action has before.
+func (r *Replica) beginRuns(base Offset) {
+	if rec := &r.recording; !rec.changed {
 		rec.changed, rec.base = true, base
+		if r.out.Reuse {
+			rec.runs = r.out.next().appended[:0]
+		}
 	}
 }
 

@@ -57,6 +57,7 @@ type Replica struct {
 	completedMessage Message
 
 	recording recording
+	directory string // its id, as events have it
 	memory    [remembered]memory
 	inputs    uint64
 }
@@ -75,7 +76,7 @@ func New(cfg Config, disk DiskState, now Ticks, out *Effects) (*Replica, error) 
 	r := &Replica{
 		cfg: cfg, now: now, out: out, rng: cfg.Seed,
 		leader: NoReplica, voted: NoKey, hw: UnknownOffset, hwFloor: UnknownOffset,
-		recording: noRecording,
+		recording: noRecording, directory: cfg.Directory.String(),
 		log: logState{
 			start: disk.LogStart, end: disk.LogEnd, flushed: disk.LogEnd,
 			epochs: slices.Clone(disk.Epochs), snapshots: slices.Clone(disk.Snapshots),
@@ -256,6 +257,7 @@ func (out *Effects) reset() {
 	clear(out.Ops) // keep nothing alive
 	out.Ops = out.Ops[:0]
 	out.Wake = Never
+	out.used = 0
 }
 
 func (c *Config) defaults() {

@@ -380,27 +380,34 @@ func (d *Driver) complete(e *event.Event, link Link) error {
 	if e.Recv != nil {
 		e.Recv.Conn, e.Recv.External = link.Conn, link.External
 	}
-	e.Log = nil
-	if d.changed {
-		change := d.change
-		e.Log = &change
+	if !d.changed {
+		e.Log = nil
+	} else {
+		if e.Log == nil {
+			e.Log = new(event.LogChange)
+		}
+		*e.Log = d.change
 	}
+	start, end, flushed, digest := d.log.Bounds()
 	if d.rebased {
 		if e.Log != nil {
 			e.Log.Digest, e.Log.NoDigest = 0, true
 		}
 	} else {
 		e.State.Has |= event.HasDigest
-		e.State.Digest = d.log.Digest()
+		e.State.Digest = digest
 	}
-	return d.check(e)
+	return d.check(e, start, end, flushed)
 }
 
 // check holds what the core says against the disk: an event must not claim more
 // than there is, and claims an election if its action saved one.
-func (d *Driver) check(e *event.Event) error {
-	if have := d.log.EndOffset(); e.State.LogEnd != have {
-		return fmt.Errorf("%s: log ends at %d for the core, at %d on disk", e.Action, e.State.LogEnd, have)
+func (d *Driver) check(e *event.Event, start, end, flushed int64) error {
+	if e.State.LogEnd != end {
+		return fmt.Errorf("%s: log ends at %d for the core, at %d on disk", e.Action, e.State.LogEnd, end)
+	}
+	if e.State.Has&event.HasLogStart != 0 && e.State.LogStart != start {
+		return fmt.Errorf("%s: log starts at %d for the core, at %d on disk", e.Action, e.State.LogStart, start)
 	}
 	if err := d.checkSnapshot(e); err != nil {
 		return err
@@ -411,8 +418,8 @@ func (d *Driver) check(e *event.Event) error {
 	if e.Durable == nil {
 		return nil
 	}
-	if have := d.log.FlushedEnd(); e.Durable.LogEnd > have {
-		return fmt.Errorf("%s: log is flushed up to %d for the core, up to %d on disk", e.Action, e.Durable.LogEnd, have)
+	if e.Durable.LogEnd > flushed {
+		return fmt.Errorf("%s: log is flushed up to %d for the core, up to %d on disk", e.Action, e.Durable.LogEnd, flushed)
 	}
 	s := d.saved
 	if e.Durable.Election && (int32(s.Epoch) != e.State.Epoch || int32(s.Leader) != e.State.Leader || int32(s.Voted.ID) != e.State.Voted) {

@@ -310,9 +310,6 @@ func (s *snapshots) close() error {
 
 // checkSnapshot holds an event that calls a snapshot held against the disk.
 func (d *Driver) checkSnapshot(e *event.Event) error {
-	if have := d.log.StartOffset(); e.State.Has&event.HasLogStart != 0 && e.State.LogStart != have {
-		return fmt.Errorf("%s: log starts at %d for the core, at %d on disk", e.Action, e.State.LogStart, have)
-	}
 	if e.Durable == nil || e.Durable.Snapshot == (event.SnapshotID{}) {
 		return nil
 	}

@@ -228,6 +228,14 @@ func (l *Log) Digest() uint64 {
 	return l.digest
 }
 
+// Bounds returns at once what [Log.StartOffset], [Log.EndOffset], [Log.FlushedEnd] and
+// [Log.Digest] do.
+func (l *Log) Bounds() (start, end, flushed int64, digest uint64) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.start.offset, l.end, l.flushed, l.digest
+}
+
 // DigestAt returns the chained digest at an offset, which must be the base of a
 // batch or the end of the log; false if it is not.
 func (l *Log) DigestAt(offset int64) (uint64, bool) {
