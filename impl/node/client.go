@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/quorate/quorate/impl/core"
@@ -121,6 +122,7 @@ func (n *Node) clientOp(op *clientOp) error {
 		return n.single(op)
 	}
 	group, records, size := []*clientOp{op}, op.records, op.size
+	yielded := false
 	for {
 		var next *clientOp
 		if len(records) < groupRecords && size < groupBytes {
@@ -130,6 +132,11 @@ func (n *Node) clientOp(op *clientOp) error {
 					continue
 				}
 			default:
+				if !yielded { // others may be about to ask, as the last flush let go many at once
+					yielded = true
+					runtime.Gosched()
+					continue
+				}
 			}
 		}
 		if next == nil || next.records == nil || size+next.size > groupBytes || len(records)+len(next.records) > groupRecords {
