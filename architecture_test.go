@@ -48,7 +48,7 @@ var table = []row{
 	{"spec/kafkasql", []string{"spec/concern", "checker"}, "a system of its own: its journal is a log that does not fail"},
 	{"spec/kafkasqlc", []string{"spec/concern", "checker"}, "another protocol than those of spec/kafkasql, with a state of its own"},
 	{"spec/audit", []string{"spec/...", "checker"}, "it judges the specification, and so stands on this side"},
-	{"impl", []string{"impl/...", "traces/event", "traces/event/concern"}, "spec and impl are two independent writings of the protocol, and a replica does not judge itself"},
+	{"impl", []string{"impl/...", "traces/event", "traces/event/concern", "traces/event/mapped"}, "spec and impl are two independent writings of the protocol, and a replica does not judge itself"},
 	{"impl/core", []string{"traces/event"}, "the core is a function: who performs its effects is not its business"},
 	{"traces/event", []string{"traces/event/..."}, "the schema is a leaf, so that recorder and judge need not know each other"},
 	{"traces", []string{"traces/...", "spec/...", "checker/..."}, "the judge must not depend on what it judges: implementations are handed to it"},

@@ -184,6 +184,10 @@ func BenchmarkNodes(b *testing.B) {
 
 // startNodes starts three nodes in this process and returns the one that leads, and all.
 func startNodes(b *testing.B) (leader *node.Node, nodes []*node.Node) {
+	return startNodesWith(b, func(*node.Config) {})
+}
+
+func startNodesWith(b *testing.B, change func(*node.Config)) (leader *node.Node, nodes []*node.Node) {
 	dir := b.TempDir()
 	var listeners []net.Listener
 	var quorum []node.Voter
@@ -194,11 +198,13 @@ func startNodes(b *testing.B) (leader *node.Node, nodes []*node.Node) {
 		quorum = append(quorum, node.Voter{ID: id + 1, Addr: l.Addr().String()})
 	}
 	for i, l := range listeners {
-		n, err := node.Start(node.Config{
+		cfg := node.Config{
 			ID: quorum[i].ID, Dir: filepath.Join(dir, fmt.Sprint(quorum[i].ID)), Voters: quorum, Listener: l, ClusterID: "bench",
 			// Elect soon, and then be patient: the machine may be busy.
 			Core: core.Config{ElectionTimeout: 100, ElectionBackoffMax: 50, FetchTimeout: 10_000, RequestTimeout: 10_000},
-		})
+		}
+		change(&cfg)
+		n, err := node.Start(cfg)
 		require.NoError(b, err)
 		nodes = append(nodes, n)
 		b.Cleanup(func() {

@@ -93,7 +93,8 @@ type Recording struct {
 }
 
 func isTraceFile(name string) bool {
-	return strings.HasPrefix(name, "node-") && (strings.HasSuffix(name, ".ndjson") || strings.HasSuffix(name, ".ndjson.zst"))
+	plain := strings.TrimSuffix(name, ".zst")
+	return strings.HasPrefix(name, "node-") && (strings.HasSuffix(plain, ".ndjson") || strings.HasSuffix(plain, event.BinaryExt))
 }
 
 // runOf reads the run.json of a directory, nil if there is none.
@@ -123,7 +124,7 @@ func Files(paths ...string) (Recording, error) {
 }
 
 // Recordings finds the runs at a path: a file, a directory with files named
-// node-*.ndjson or node-*.ndjson.zst, or a directory of such directories.
+// node-*.ndjson or node-*.events, or these with .zst, or a directory of such directories.
 func Recordings(path string) ([]Recording, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -160,7 +161,7 @@ func Recordings(path string) ([]Recording, error) {
 		return nil, err
 	}
 	if len(byDir) == 0 {
-		return nil, fmt.Errorf("%s: no file named node-*.ndjson or node-*.ndjson.zst", path)
+		return nil, fmt.Errorf("%s: no file named node-*.ndjson or node-*.events, or these with .zst", path)
 	}
 	var list []Recording
 	for _, r := range byDir {

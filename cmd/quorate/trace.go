@@ -20,7 +20,7 @@ import (
 
 func newTraceCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "trace", Short: "Hold recorded runs against the specification"}
-	cmd.AddCommand(newTraceCheck(), newTraceImport(), newTraceDegrade())
+	cmd.AddCommand(newTraceCheck(), newTraceImport(), newTraceDegrade(), newTraceLines())
 	return cmd
 }
 
@@ -44,8 +44,8 @@ func newTraceCheck() *cobra.Command {
 		Short: "Say whether recorded runs are behaviours of the specification",
 		Long: `Say whether recorded runs are behaviours of the specification.
 
-A directory is a run: a file node-*.ndjson or node-*.ndjson.zst for each node, and
-run.json, which says who took part; or it holds such directories. Files named one
+A directory is a run: a file node-*.ndjson or node-*.events for each node, maybe
+with .zst, and run.json, which says who took part; or it holds such directories. Files named one
 by one are one run, with the run.json beside them if they are in one directory.
 Without run.json every node is a voter, with Pre-Vote.
 

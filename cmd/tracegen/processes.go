@@ -84,7 +84,7 @@ func (c *processes) start(i int) error {
 	}
 	cmd := exec.Command(self,
 		"-id", fmt.Sprint(p.id), "-dir", filepath.Join(c.work, fmt.Sprint(p.id)), "-voters", c.voters,
-		"-listen", p.listen, "-client", p.client, "-trace", filepath.Join(c.dir, fmt.Sprintf("node-%d.ndjson", p.id)),
+		"-listen", p.listen, "-client", p.client, "-trace", filepath.Join(c.dir, fmt.Sprintf("node-%d.events", p.id)),
 		"-election-timeout", "300ms", "-fetch-timeout", "800ms", "-request-timeout", "1s", "-cluster-id", "tracegen",
 		// The log is to start at the latest snapshot.
 		"-snapshot-bytes", fmt.Sprint(c.snapshots), "-retention-bytes", "1")

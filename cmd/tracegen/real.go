@@ -114,7 +114,7 @@ func (r *realRun) run(out string, stdout, stderr io.Writer) (int, error) {
 		}
 	}
 	for id := 1; id <= r.nodes && broken == nil; id++ {
-		if err := compressFile(filepath.Join(dir, fmt.Sprintf("node-%d.ndjson", id))); err != nil {
+		if err := compressFile(filepath.Join(dir, fmt.Sprintf("node-%d.events", id))); err != nil {
 			return exitUsage, err
 		}
 	}
@@ -152,7 +152,7 @@ func aboutSnapshots(dir string, nodes int) (string, error) {
 	counts := map[string]int{}
 	events := 0
 	for id := 1; id <= nodes; id++ {
-		r, err := event.Open(filepath.Join(dir, fmt.Sprintf("node-%d.ndjson", id)))
+		r, err := event.Open(filepath.Join(dir, fmt.Sprintf("node-%d.events", id)))
 		if err != nil {
 			return "", err
 		}

@@ -39,7 +39,7 @@ func TestRealRun(t *testing.T) {
 	who, err := traces.ReadRun(filepath.Join(dir, traces.RunFile))
 	require.NoError(t, err)
 	var inputs []traces.Input
-	for _, name := range []string{"node-1.ndjson.zst", "node-2.ndjson.zst", "node-3.ndjson.zst"} {
+	for _, name := range []string{"node-1.events.zst", "node-2.events.zst", "node-3.events.zst"} {
 		inputs = append(inputs, traces.File(filepath.Join(dir, name)))
 	}
 	result, err := traces.Validate(inputs, traces.Options{Run: who, Hidden: 0})

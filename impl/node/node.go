@@ -132,6 +132,7 @@ func Start(cfg Config) (*Node, error) {
 		peers: map[core.ReplicaID]*outConn{}, inbound: map[core.ConnID]*inConn{}, waiting: map[core.ClientID][]*clientOp{},
 		unlock: func() {}, listener: cfg.Listener,
 	}
+	n.effects.Reuse = true // an event is encoded within its step
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.net.init(&n.cfg)
 	n.codec.Told = func(id core.ReplicaID, e wire.Endpoint) { n.book.told(id, hostPort(e.Host, e.Port)) }
@@ -171,7 +172,7 @@ func (n *Node) open() (err error) {
 	var last event.Event
 	var found bool
 	if n.cfg.Trace != "" {
-		if last, found, err = lastEvent(n.cfg.Trace); err != nil {
+		if last, found, err = event.Last(n.cfg.Trace); err != nil {
 			if err = n.without(err); err != nil {
 				return err
 			}

@@ -1,10 +1,8 @@
 package node
 
 import (
-	"bytes"
+	"encoding/binary"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/quorate/quorate/impl/fs"
 	"github.com/quorate/quorate/impl/snapshot"
 	"github.com/quorate/quorate/traces/event"
+	"github.com/quorate/quorate/traces/event/mapped"
 )
 
 // A process can be killed when an action has changed a file and its event is not in
@@ -26,11 +25,12 @@ import (
 // pendingFile is its name in the directory of the replica.
 const pendingFile = "trace.pending"
 
-// pending is that file.
+// pending is that file, mapped: a number of bytes, and from [mapped.Head] on so many, with
+// events in the binary form, each after its length.
 type pending struct {
-	f    *os.File
+	f    *mapped.File
+	path string
 	buf  []byte
-	size int
 }
 
 // write notes the actions of a step that change files. seq is that of the last
@@ -55,14 +55,12 @@ func (p *pending) write(n *Node, in *input, seq int64) error {
 	if len(p.buf) == 0 {
 		return nil // what stands there has been recorded
 	}
-	p.buf = append(p.buf, '\n')
-	size := len(p.buf)
-	for len(p.buf) < p.size {
-		p.buf = append(p.buf, '\n') // nothing is left of a longer one
-	}
-	p.size = size
-	_, err := p.f.WriteAt(p.buf, 0)
-	return err
+	return p.store()
+}
+
+// store has the file hold what was noted, and at no time a part of it.
+func (p *pending) store() error {
+	return p.f.Replace(p.buf, mapped.Head, 0, uint64(len(p.buf)))
 }
 
 func (p *pending) add(n *Node, in *input, of *event.Event, seq int64) {
@@ -74,24 +72,60 @@ func (p *pending) add(n *Node, in *input, of *event.Event, seq int64) {
 		e.Recv = &m
 	}
 	e.Send = nil
-	p.buf = append(event.AppendJSON(p.buf, &e), '\n')
+	p.buf = appendPending(p.buf, &e)
 }
 
-// close removes the file: nothing is in progress.
+func appendPending(b []byte, e *event.Event) []byte {
+	at := len(b)
+	b = event.AppendBinary(append(b, 0, 0, 0, 0), e)
+	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-4))
+	return b
+}
+
+// readPending gives the events that a process was about to record, none if the file is not
+// there or none was noted. A file that is damaged has the events before the damage.
+func readPending(dir string, node event.Node) (events []event.Event, err error) {
+	b, err := os.ReadFile(path.Join(dir, pendingFile))
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(b) < mapped.Head {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	size, b := binary.LittleEndian.Uint64(b), b[mapped.Head:]
+	if size > uint64(len(b)) {
+		return nil, nil
+	}
+	b = b[:size]
+	for len(b) >= 4 {
+		n, rest := uint64(binary.LittleEndian.Uint32(b)), b[4:]
+		if n > uint64(len(rest)) {
+			break
+		}
+		var e event.Event
+		if event.DecodeBinary(rest[:n], node, &e) != nil {
+			break
+		}
+		events, b = append(events, e), rest[n:]
+	}
+	return events, nil
+}
+
+// close removes the file if nothing is in progress.
 func (p *pending) close(clean bool) {
-	p.f.Close()
+	p.f.Close(mapped.Head + int64(len(p.buf)))
 	if clean {
-		os.Remove(p.f.Name())
+		os.Remove(p.path)
 	}
 }
 
 // openPending opens the file, empty.
 func openPending(dir string) (*pending, error) {
-	f, err := os.OpenFile(path.Join(dir, pendingFile), os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o644)
-	if err != nil {
+	p := &pending{path: path.Join(dir, pendingFile)}
+	var err error
+	if p.f, err = mapped.Open(p.path, os.O_CREATE|os.O_TRUNC, 0o644); err != nil {
 		return nil, err
 	}
-	return &pending{f: f}, nil
+	return p, nil
 }
 
 // completeTrace adds to a trace whose last event is given what its process did last, if it
@@ -114,7 +148,7 @@ func completeTrace(trace, dir string, last *event.Event, d *driver.Driver) error
 	e.Action, e.Args, e.Recv, e.Send, e.Log = "TakeSnapshot", event.Args{Snapshot: id}, nil, nil, nil
 	e.State.Has |= event.HasSnapshot
 	e.State.Snapshot, e.Durable = id, &event.Durable{LogEnd: -1, Snapshot: id}
-	return addEvent(trace, &e)
+	return event.Amend(trace, &e)
 }
 
 // untold are the snapshots that no event can tell of: written when a new leader did not
@@ -142,18 +176,12 @@ func untold(fsys fs.FS, dir string, last *event.Event) error {
 
 // completeAction adds the action that the process was killed in. last becomes it.
 func completeAction(trace, dir string, last *event.Event, d *driver.Driver) error {
-	text, err := os.ReadFile(path.Join(dir, pendingFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	} else if err != nil {
+	events, err := readPending(dir, last.Node)
+	if err != nil {
 		return err
 	}
-	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
-		var e event.Event
-		if len(line) == 0 || event.Decode(line, &e) != nil {
-			return nil // the end, or killed while it was written
-		}
-		if e.Node != last.Node || e.Inc != last.Inc || e.Seq != last.Seq+1 || !happened(&e, d) {
+	for _, e := range events {
+		if e.Inc != last.Inc || e.Seq != last.Seq+1 || !happened(&e, d) {
 			continue
 		}
 		digest, known := d.Digest()
@@ -167,18 +195,9 @@ func completeAction(trace, dir string, last *event.Event, d *driver.Driver) erro
 			e.Log.Digest = 0
 		}
 		*last = e
-		return addEvent(trace, &e)
+		return event.Amend(trace, &e)
 	}
 	return nil
-}
-
-func addEvent(trace string, e *event.Event) error {
-	f, err := os.OpenFile(trace, os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(event.AppendJSON(nil, e), '\n'))
-	return errors.Join(err, f.Close())
 }
 
 // happened says whether the disk is as the action was to leave it.
@@ -193,33 +212,4 @@ func happened(e *event.Event, d *driver.Driver) bool {
 	}
 	return disk.HasElection && int32(was.Epoch) == e.State.Epoch && int32(was.Leader) == e.State.Leader &&
 		int32(was.Voted.ID) == e.State.Voted && int64(disk.LogEnd) == e.State.LogEnd && int64(disk.LogStart) == e.State.LogStart
-}
-
-// lastEvent finds the last event of a trace; false if there is none, or if the file
-// ends in a torn line, after which nothing of that incarnation may follow.
-func lastEvent(trace string) (last event.Event, found bool, err error) {
-	f, err := os.Open(trace)
-	if errors.Is(err, os.ErrNotExist) {
-		return last, false, nil
-	} else if err != nil {
-		return last, false, err
-	}
-	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return last, false, err
-	}
-	for want := int64(1 << 16); ; want *= 4 {
-		tail := make([]byte, min(want, size))
-		if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
-			return last, false, fmt.Errorf("%s: %w", trace, err)
-		}
-		line, ended := bytes.CutSuffix(tail, []byte{'\n'})
-		if !ended {
-			return last, false, nil
-		}
-		if i := bytes.LastIndexByte(line, '\n'); i >= 0 || want >= size {
-			return last, event.Decode(line[i+1:], &last) == nil, nil
-		}
-	}
 }

@@ -2,7 +2,6 @@ package node
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +22,17 @@ func readTrace(t *testing.T, path string) (events []event.Event) {
 		events = append(events, *e)
 	}
 	return events
+}
+
+// writePending leaves events as if a process had been killed with them in progress.
+func writePending(t *testing.T, dir string, events ...event.Event) {
+	p, err := openPending(dir)
+	require.NoError(t, err)
+	for i := range events {
+		p.buf = appendPending(p.buf, &events[i])
+	}
+	require.NoError(t, p.store())
+	p.close(false)
 }
 
 // A process that is killed between a write and its event leaves the event to the
@@ -52,10 +62,7 @@ func TestActionInProgressIsRecorded(t *testing.T) {
 			if !done {
 				lost.State.LogEnd++
 			}
-			other := events[at-1]
-			text = append(event.AppendJSON(nil, &other), '\n')
-			text = append(event.AppendJSON(text, &lost), '\n', '\n')
-			require.NoError(t, os.WriteFile(filepath.Join(cfg.Dir, pendingFile), text, 0o644))
+			writePending(t, cfg.Dir, events[at-1], lost)
 
 			c.start(0)
 			c.kill(0)
@@ -69,35 +76,6 @@ func TestActionInProgressIsRecorded(t *testing.T) {
 			require.Equal(t, int32(2), again[at].Inc)
 		})
 	}
-}
-
-func TestLastEvent(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "trace")
-	check := func(text string, seq int64) {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		e, found, err := lastEvent(path)
-		require.NoError(t, err)
-		require.Equal(t, seq > 0, found)
-		if found {
-			require.Equal(t, seq, e.Seq)
-		}
-	}
-	_, found, err := lastEvent(path)
-	require.NoError(t, err)
-	require.False(t, found)
-	line := func(seq int64) string {
-		return string(event.AppendJSON(nil, &event.Event{Inc: 1, Seq: seq, Action: "Restart"})) + "\n"
-	}
-	check("", 0)
-	check(line(1), 1)
-	check(line(1)+line(2), 2)
-	check(line(1)+line(2)[:30], 0)
-	check(line(1)+"garbage\n", 0)
-	long := ""
-	for i := range int64(3000) {
-		long += line(i + 1)
-	}
-	check(long, 3000)
 }
 
 // cutTrace leaves of a trace what is before its last event of an action, which it returns.
@@ -146,11 +124,11 @@ func TestSnapshotInProgressIsRecorded(t *testing.T) {
 			// Nothing in progress but what is in the file, which is of no account otherwise.
 			pending := lost
 			pending.State.Digest, pending.State.Has = 0, pending.State.Has&^event.HasDigest
-			var text []byte
 			if action == "AdvanceLogStart" {
-				text = append(event.AppendJSON(nil, &pending), '\n')
+				writePending(t, cfg.Dir, pending)
+			} else {
+				writePending(t, cfg.Dir)
 			}
-			require.NoError(t, os.WriteFile(filepath.Join(cfg.Dir, pendingFile), text, 0o644))
 			before := len(readTrace(t, cfg.Trace))
 			c.start(0)
 			c.kill(0)
@@ -178,7 +156,7 @@ func TestUntoldSnapshot(t *testing.T) {
 		}
 		cutTrace(t, cfg.Trace, events[len(events)-1].Action)
 	}
-	last, _, err := lastEvent(cfg.Trace)
+	last, _, err := event.Last(cfg.Trace)
 	require.NoError(t, err)
 	receiving := last
 	ids, err := snapshot.List(fs.OS{}, n.logDir())

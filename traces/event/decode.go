@@ -38,8 +38,10 @@ func (d *decoder) decode(line []byte, e *Event) error {
 }
 
 // name reads a string that lines repeat: an action, a kind, a directory id.
-func (d *decoder) name() string {
-	text := d.Text()
+func (d *decoder) name() string { return d.keep(d.Text()) }
+
+// keep is text as a string, which is allocated once.
+func (d *decoder) keep(text []byte) string {
 	if s, ok := d.names[string(text)]; ok {
 		return s
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/quorate/quorate/traces/event/ndjson"
 )
 
-// Reader reads the file of one node, in constant memory. A file whose name ends
-// in .zst is decompressed.
+// Reader reads the file of one node, of lines or in the binary form, in constant memory. A
+// file whose name ends in .zst is decompressed.
 //
 // Every event must be the next: same node, no earlier incarnation, Seq from 1
 // without gaps in an incarnation, Step not going back. A line that ends too soon
@@ -18,6 +18,7 @@ import (
 // Errors are [*ndjson.FileError], with file, line and byte.
 type Reader struct {
 	lines *ndjson.Lines
+	bin   *binaryReader // nil: lines
 	dec   decoder
 	seq   sequence
 	torn  int
@@ -31,7 +32,15 @@ func Open(path string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{lines: lines}, nil
+	return newReader(lines, path), nil
+}
+
+func newReader(lines *ndjson.Lines, name string) *Reader {
+	r := &Reader{lines: lines}
+	if head, err := lines.Peek(len(binaryMagic)); err == nil && begunBinary(head) {
+		r.bin = &binaryReader{in: lines, name: name}
+	}
+	return r // what is wrong with a shorter file shows when it is read
 }
 
 // NewReader reads a trace from r; the name is for errors, and says by .zst at
@@ -41,7 +50,7 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{lines: lines}, nil
+	return newReader(lines, name), nil
 }
 
 // Read reads the next event into e and replaces all of it; see [Decode] for what
@@ -54,6 +63,15 @@ func (r *Reader) Read(e *Event) error {
 }
 
 func (r *Reader) read(e *Event) error {
+	if r.bin != nil {
+		if err := r.bin.read(e); err != nil {
+			return err
+		}
+		if err := r.seq.admit(e); err != nil {
+			return r.bin.fault("%w", err)
+		}
+		return nil
+	}
 	for {
 		line, err := r.lines.Next()
 		if err != nil {
@@ -108,12 +126,23 @@ func (r *Reader) All() iter.Seq2[*Event, error] {
 	}
 }
 
-// Line is the number of the line of the event last read, from 1.
-func (r *Reader) Line() int64 { return r.lines.Line() }
+// Line is the number of the line of the event last read, from 1; in the binary form that
+// of the event.
+func (r *Reader) Line() int64 {
+	if r.bin != nil {
+		return r.bin.n
+	}
+	return r.lines.Line()
+}
 
-// Offset is the position of that line in the file, in bytes, after
+// Offset is the position of that line or event in the file, in bytes, after
 // decompression.
-func (r *Reader) Offset() int64 { return r.lines.Offset() }
+func (r *Reader) Offset() int64 {
+	if r.bin != nil {
+		return r.bin.start
+	}
+	return r.lines.Offset()
+}
 
 // Torn is the number of torn lines so far, each the end of an incarnation.
 func (r *Reader) Torn() int { return r.torn }

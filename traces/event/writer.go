@@ -6,33 +6,47 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
-// Writer writes the events of one node, a line for each. It holds events back
-// until Flush, which hands them to the operating system by one write: after it
-// they survive the process, and what the events send may leave the node.
+// Writer writes the events of one node, a line for each or in the binary form. Of lines
+// it holds events back until Flush, which hands them to the operating system by one
+// write: after it they survive the process, and what the events send may leave the node.
 //
 //	w.Write(&a)   // the events of one step
 //	w.Write(&b)
 //	w.Flush()     // then send
 //
+// In the binary form each survives the process when Write returns, without a system call,
+// and Flush has nothing to do.
+//
 // A Writer is not safe for concurrent use. After an error it writes no more.
 type Writer struct {
 	w    io.Writer
+	bin  *binaryFile // nil: lines
 	name string
 	buf  []byte
 	seq  sequence
 	err  error
 }
 
-// NewWriter writes the events of a node to w, from the beginning of a file.
+// NewWriter writes the events of a node to w, as lines, from the beginning of a file.
 func NewWriter(w io.Writer, node Node) *Writer {
 	return &Writer{w: w, name: fmt.Sprintf("trace of node %d", node.ID), seq: sequence{node: node, known: true}}
 }
 
-// Create makes a new file for the events of a node. It refuses a file that
-// exists.
+// Create makes a new file for the events of a node, in the form that its name says: binary
+// if it ends in [BinaryExt]. It refuses a file that exists.
 func Create(path string, node Node) (*Writer, error) {
+	if strings.HasSuffix(path, BinaryExt) {
+		bin, err := createBinary(path, os.O_EXCL, node)
+		if err != nil {
+			return nil, err
+		}
+		w := NewWriter(nil, node)
+		w.name, w.bin = path, bin
+		return w, nil
+	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
@@ -43,10 +57,15 @@ func Create(path string, node Node) (*Writer, error) {
 }
 
 // OpenAppend opens the file of a node for one more incarnation, and makes it if
-// it is not there. If the last line was torn by a crash, it stays and the next
-// event begins on a line of its own. Only a new incarnation can be written, one
-// after [Writer.LastIncarnation].
+// it is not there, in the form that its name says. If the last line was torn by a crash,
+// it stays and the next event begins on a line of its own. Only a new incarnation can be
+// written, one after [Writer.LastIncarnation].
 func OpenAppend(path string, node Node) (*Writer, error) {
+	if binary, err := isBinary(path); err != nil {
+		return nil, err
+	} else if binary {
+		return appendBinary(path, node)
+	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
@@ -59,6 +78,27 @@ func OpenAppend(path string, node Node) (*Writer, error) {
 	}
 	return w, nil
 }
+
+func appendBinary(path string, node Node) (*Writer, error) {
+	w := NewWriter(nil, node)
+	w.name = path
+	var last Event
+	var found bool
+	var err error
+	if w.bin, found, err = openBinary(path, node, &last); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if found {
+		if last.Detach != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", path, errDetached), w.bin.close())
+		}
+		// As if a line were torn: nothing of that incarnation may follow.
+		w.seq.inc, w.seq.tornInc, w.seq.torn = last.Inc, last.Inc, true
+	}
+	return w, nil
+}
+
+var errDetached = errors.New("recording has ended in it")
 
 // resume finds the last event of a file, and ends a torn line.
 func (w *Writer) resume(f *os.File) error {
@@ -81,11 +121,10 @@ func (w *Writer) resume(f *os.File) error {
 		}
 		if found {
 			if last.Node != w.seq.node {
-				return fmt.Errorf("the file of node %d (directory %q), not of node %d (directory %q)",
-					last.Node.ID, last.Node.Dir, w.seq.node.ID, w.seq.node.Dir)
+				return otherNode(last.Node, w.seq.node)
 			}
 			if last.Detach != nil {
-				return errors.New("recording has ended in it")
+				return errDetached
 			}
 			w.seq.inc, w.seq.tornInc, w.seq.torn = last.Inc, last.Inc, len(torn) == 0
 		}
@@ -150,6 +189,12 @@ func (w *Writer) Write(e *Event) error {
 		w.err = fmt.Errorf("%s: refused: %w", w.name, err)
 		return w.err
 	}
+	if w.bin != nil {
+		if err := w.bin.append(e); err != nil {
+			w.err = fmt.Errorf("%s: %w", w.name, err)
+		}
+		return w.err
+	}
 	w.buf = append(AppendJSON(w.buf, e), '\n')
 	return nil
 }
@@ -181,6 +226,10 @@ func (w *Writer) WriteGroup(events []Event) error {
 // io.Writer is an io.Closer.
 func (w *Writer) Close() error {
 	err := w.Flush()
+	if w.bin != nil {
+		err = errors.Join(err, w.bin.close())
+		w.bin = nil
+	}
 	if c, ok := w.w.(io.Closer); ok {
 		err = errors.Join(err, c.Close())
 	}

@@ -37,7 +37,7 @@ const switchTimeout = 8 * time.Second
 var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 func (r *recorder) file(run string) string {
-	return filepath.Join(r.dir, run, fmt.Sprintf("node-%d.ndjson", r.cfg.ID))
+	return filepath.Join(r.dir, run, fmt.Sprintf("node-%d.events", r.cfg.ID))
 }
 
 // on is the file that has the name of the run that is recorded.

@@ -66,7 +66,7 @@ func TestTraceSwitch(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(body), &s))
 		return s.File
 	}
-	file := filepath.Join(r.dir, "a", "node-1.ndjson")
+	file := filepath.Join(r.dir, "a", "node-1.events")
 	require.Equal(t, file, status(ask("POST", "/trace?run=a")))
 	refused(409, "records already", "POST", "/trace?run=b")
 	b, err := os.ReadFile(filepath.Join(r.dir, "a", "run.json"))
@@ -77,7 +77,7 @@ func TestTraceSwitch(t *testing.T) {
 	require.Equal(t, file, status(ask("GET", "/trace")))
 	require.Empty(t, status(ask("DELETE", "/trace")))
 	refused(409, "exists", "POST", "/trace?run=a")
-	require.Equal(t, filepath.Join(r.dir, "b", "node-1.ndjson"), status(ask("POST", "/trace?run=b")))
+	require.Equal(t, filepath.Join(r.dir, "b", "node-1.events"), status(ask("POST", "/trace?run=b")))
 	require.Empty(t, status(ask("DELETE", "/trace")))
 
 	// A file that cannot be continued is no reason not to start.

@@ -63,6 +63,13 @@ func Open(path string) (*Lines, error) {
 	return l, nil
 }
 
+// Peek shows the next bytes of a file, of which nothing counts as read. There are fewer
+// and an error if the file has fewer.
+func (l *Lines) Peek(n int) ([]byte, error) { return l.in.Peek(n) }
+
+// Read reads bytes of a file that proves to have no lines. It and Next exclude each other.
+func (l *Lines) Read(b []byte) (int, error) { return l.in.Read(b) }
+
 // NewLines reads from r; the name is for errors, and says by .zst at its end
 // that r is compressed.
 func NewLines(r io.Reader, name string) (*Lines, error) {
