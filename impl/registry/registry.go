@@ -16,11 +16,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/quorate/quorate/impl/node"
 	"github.com/quorate/quorate/impl/registry/checkpoint"
 	"github.com/quorate/quorate/impl/registry/journal"
 	"github.com/quorate/quorate/impl/registry/objects"
@@ -152,7 +154,15 @@ func Start(cfg Config) (*Instance, error) {
 	if i.manager.Objects == nil {
 		i.manager.Objects = none{}
 	}
+	if err := os.MkdirAll(images, 0o755); err != nil {
+		return nil, err
+	}
+	unlock, err := lock(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
 	if err := tidy(images); err != nil {
+		unlock()
 		return nil, err
 	}
 	i.ctx, i.cancel = context.WithCancel(context.Background())
@@ -167,17 +177,27 @@ func Start(cfg Config) (*Instance, error) {
 				slog.Warn("close the database", "err", err)
 			}
 		}
+		unlock()
 		close(i.done)
 	}()
 	return i, nil
 }
 
-// tidy makes the directory and removes what attempts and restores that did not come to
+// lock takes a directory for as long as the instance lives: of two that used the same one, the
+// one would take the database of the other for its own.
+func lock(dir string) (unlock func(), err error) {
+	if runtime.GOOS == "windows" {
+		return func() {}, nil // there are none
+	}
+	if unlock, err = node.LockDir(dir); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	return unlock, nil
+}
+
+// tidy removes what attempts and restores that did not come to
 // their end have left in it. An image that was brought here stays.
 func tidy(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	for _, pattern := range []string{"attempt-*", "verify-*", "*.tmp"} {
 		names, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
