@@ -38,7 +38,7 @@ type result struct {
 // machine does falls on both.
 const (
 	enough = 3000
-	fewest = 2  // checkpoints
+	fewest = 3  // checkpoints, unless one of them has ten times as many reads
 	most   = 40 // checkpoints
 	// A turn without a checkpoint is no shorter and no longer than this.
 	shortTurn, longTurn = 200 * time.Millisecond, 20 * time.Second
@@ -250,7 +250,11 @@ func (r *result) load(ctx context.Context, a *registry.Instance) error {
 		defer mu.Unlock()
 		return len(*reads)
 	}
-	for len(r.total) < fewest || count(&r.readDuring) < enough && len(r.total) < most {
+	more := func() bool {
+		n := count(&r.readDuring)
+		return len(r.total) == 0 || n < enough && len(r.total) < most || n < 10*enough && len(r.total) < fewest
+	}
+	for more() {
 		mu.Lock()
 		during = true
 		mu.Unlock()
