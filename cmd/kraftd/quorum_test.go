@@ -234,7 +234,7 @@ func TestQuorumRefused(t *testing.T) {
 			return resp, raw
 		}): "names leader 7, which is neither among the voters nor among the observers",
 	} {
-		code, out, errs := kraftd("quorum", "describe", "-status", "-timeout", "2s", "-bootstrap-controller", addr)
+		code, out, errs := kraftd("quorum", "describe", "-status", "-timeout", "5s", "-bootstrap-controller", addr)
 		require.Equal(t, 1, code, want)
 		require.Empty(t, out)
 		require.Contains(t, errs, want)
