@@ -21,6 +21,7 @@ const (
 	describeConfigs   wire.API = 32
 	incrementalConfig wire.API = 44
 	updatesFeatures   wire.API = 57
+	brokerAPI         wire.API = 62
 	registration      wire.API = 70
 )
 
@@ -34,6 +35,7 @@ const (
 	invalidConfig           = 40
 	notController           = 41
 	invalidRequest          = 42
+	unsupportedVersion      = 35
 	throttlingQuotaExceeded = 89
 	invalidUpdateVersion    = 95
 	featureUpdateFailed     = 96
@@ -188,6 +190,7 @@ func (c *Controller) APIs() map[wire.API]wire.Versions {
 		incrementalConfig: {Min: 0, Max: 1, OK: true},
 		updatesFeatures:   {Min: 0, Max: 1, OK: true},
 		registration:      {Min: 0, Max: 0, OK: true},
+		brokerAPI:         {Min: 0, Max: 4, OK: true},
 	}
 }
 
@@ -202,6 +205,8 @@ func (c *Controller) Handle(ctx context.Context, q kmsg.Request) kmsg.Response {
 		return c.updateFeatures(ctx, q)
 	case *kmsg.ControllerRegistrationRequest:
 		return c.register(ctx, q)
+	case *kmsg.BrokerRegistrationRequest:
+		return c.registerBroker(ctx, q)
 	case *kmsg.MetadataRequest:
 		return c.metadata(q)
 	}

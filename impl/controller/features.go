@@ -136,6 +136,11 @@ func (c *Controller) unsupported(to metadata.Version) string {
 			return fmt.Sprintf("controller %d supports metadata.version %s to %s", id, has.Min, has.Max)
 		}
 	}
+	for id, has := range c.brokerSupport {
+		if to < has.Min || to > has.Max {
+			return fmt.Sprintf("broker %d supports metadata.version %s to %s", id, has.Min, has.Max)
+		}
+	}
 	if c.brokers && to > metadata.LatestProduction {
 		return fmt.Sprintf("there are brokers, which no release of Kafka lets have metadata.version %s", to)
 	}

@@ -98,6 +98,6 @@ func (s *state) Load(r node.SnapshotReader) error {
 	defer s.mu.Unlock()
 	s.configs, s.other, s.places = loaded.configs, loaded.other, loaded.places
 	s.features, s.cluster, s.last = loaded.features, loaded.cluster, r.ID().End-1
-	s.supported, s.brokers, s.transaction = loaded.supported, loaded.brokers, nil
+	s.supported, s.brokers, s.brokerSupport, s.transaction = loaded.supported, loaded.brokers, loaded.brokerSupport, nil
 	return nil
 }

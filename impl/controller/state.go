@@ -25,9 +25,11 @@ type state struct {
 	cluster  string                         // of the ClusterIdRecord; guarded by mu
 	last     int64                          // offset of the last record; guarded by mu
 	// supported are the metadata.versions of controllers that have registered, and brokers
-	// says that some broker has; guarded by mu.
+	// says that some broker has of which they are not known; guarded by mu, as what follows.
 	supported map[int32]versions
 	brokers   bool
+	// brokerSupport is supported of brokers.
+	brokerSupport map[int32]versions
 
 	// Of the machine's goroutine only.
 	other       [][]byte       // records of other types that still count, in order; nil: one that does not
@@ -140,7 +142,9 @@ func (s *state) take(r metadata.Record, b []byte) error {
 		s.replace(fmt.Sprintf("controller %d", r.Controller), b)
 		return s.register(r.Controller, b)
 	default:
-		s.brokers = s.brokers || r.Type == metadata.TypeRegisterBroker
+		if r.Type == metadata.TypeRegisterBroker {
+			s.registerBroker(b)
+		}
 		s.other = append(s.other, slices.Clone(b))
 	}
 	return nil

@@ -18,9 +18,10 @@ const (
 
 // Levels that mean something here.
 const (
-	MinVersion         Version = 7  // 3.3-IV3: the least of Kafka 4
-	ScramVersion       Version = 11 // 3.5-IV2: credentials may be written by format
-	TransactionVersion Version = 13 // 3.6-IV1: BeginTransactionRecord and the others
+	MinVersion           Version = 7  // 3.3-IV3: the least of Kafka 4
+	ScramVersion         Version = 11 // 3.5-IV2: credentials may be written by format
+	RegistersControllers Version = 15 // 3.7-IV0: RegisterControllerRecord
+	TransactionVersion   Version = 13 // 3.6-IV1: BeginTransactionRecord and the others
 	// LatestProduction is what format writes if nothing is said.
 	LatestProduction Version = 33 // 4.4-IV2
 	// ClusterIDVersion is the first that allows a ClusterIdRecord (KIP-1262). No released

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -146,6 +147,19 @@ func (n *Node) tell(leader core.ReplicaID, q kmsg.Request) error {
 	return nil
 }
 
+// ErrNotServed: who is asked does not know the request.
+var ErrNotServed = errors.New("is not served")
+
+// AskLeader is Ask for the leader that the node knows.
+func (n *Node) AskLeader(ctx context.Context, q kmsg.Request) (kmsg.Response, error) {
+	leader := n.Leader()
+	addr := n.book.addr(leader)
+	if leader == core.NoReplica || addr == "" {
+		return nil, &OpError{Code: core.NotLeaderOrFollower, Leader: leader}
+	}
+	return n.Ask(ctx, addr, q)
+}
+
 // Ask sends a request to a node at an address, on a connection of its own, with the newest
 // version that both know of what kmsg knows, and returns its answer.
 func (n *Node) Ask(ctx context.Context, addr string, q kmsg.Request) (kmsg.Response, error) {
@@ -157,10 +171,10 @@ func (n *Node) Ask(ctx context.Context, addr string, q kmsg.Request) (kmsg.Respo
 	defer conn.Close()
 	version, ok := conn.peer.Offered[wire.API(q.Key())]
 	if !ok {
-		return nil, fmt.Errorf("%s does not serve API %d", addr, q.Key())
+		return nil, fmt.Errorf("%s of %s %w", kmsg.NameForKey(q.Key()), addr, ErrNotServed)
 	}
 	if version.Min > q.MaxVersion() {
-		return nil, fmt.Errorf("%s serves API %d from version %d only", addr, q.Key(), version.Min)
+		return nil, fmt.Errorf("%s of %s below version %d %w", kmsg.NameForKey(q.Key()), addr, version.Min, ErrNotServed)
 	}
 	q.SetVersion(min(version.Max, q.MaxVersion()))
 	return conn.ask(n.codec, q, timeout)

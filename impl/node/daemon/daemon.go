@@ -128,6 +128,7 @@ func (o *options) serve(log *slog.Logger, tracker *metrics.Tracker, record *reco
 	var configs *controller.Controller
 	if o.node.ClientListen == "" {
 		configs = d.controller()
+		d.controllers = configs
 		o.node.Machine, o.node.Service = configs, configs
 	}
 	o.node.Discover = o.observes() && o.node.ClusterID == ""
@@ -154,7 +155,11 @@ func (o *options) serve(log *slog.Logger, tracker *metrics.Tracker, record *reco
 	log.Info("started", "incarnation", n.State().Incarnation, "dir", o.node.Dir, "listen", n.Addr().String(), "logEnd", n.State().LogEnd)
 	if o.observes() {
 		go func() {
-			if err := d.letIn(deadline); err != nil {
+			voter, err := d.letIn(deadline)
+			if err == nil && !voter && configs != nil {
+				err = d.register(deadline)
+			}
+			if err != nil {
 				n.Fail(err)
 			}
 		}()

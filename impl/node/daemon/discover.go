@@ -27,6 +27,8 @@ type discovery struct {
 	o     *options
 	begun chan struct{} // closed when node is set
 	node  *node.Node
+	// controllers is the machine, nil if it is another.
+	controllers *controller.Controller
 }
 
 // controller is the machine of the node.
@@ -103,29 +105,30 @@ func (o *options) deleteLegacy(log *slog.Logger) error {
 }
 
 // letIn waits until an observer has been let in by the leader of its cluster: its id is
-// known, and a leader has told it what is committed. At the deadline it says why not.
-func (d *discovery) letIn(deadline time.Time) error {
+// known, and a leader has told it what is committed. At the deadline it says why not. A
+// voter of a dynamic voter set waits for nothing.
+func (d *discovery) letIn(deadline time.Time) (voter bool, err error) {
 	n := d.node
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for n.ClusterID() == "" || n.State().HighWatermark < 0 {
 		if set := n.State().VoterSet; set.Dynamic() {
 			if v, ok := set.Find(d.o.node.ID); ok && v.Key.Directory == d.o.node.Directory {
-				return nil // a voter waits for the others for ever
+				return true, nil
 			}
 		}
 		select {
 		case <-n.Done():
-			return nil
+			return false, nil
 		case <-tick.C:
 		}
 		if !time.Now().Before(deadline) {
 			err := d.late()
 			d.o.gaveUp(err)
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // late is why a node gives up.
