@@ -231,6 +231,13 @@ func TestKilledProcesses(t *testing.T) {
 	f.trace, err = os.OpenFile(filepath.Join(f.dir, "trace"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	require.NoError(t, err)
 	t.Cleanup(func() { f.trace.Close() })
+	t.Cleanup(func() { // those that a failure leaves
+		for _, cmd := range f.cmds {
+			if cmd != nil {
+				_ = cmd.Process.Kill()
+			}
+		}
+	})
 	for n := range f.cmds {
 		f.launch(n)
 	}

@@ -76,6 +76,7 @@ type followedImage struct {
 	epoch               int32
 	verified, committed int // steps, 0: not
 	bad, gone           bool
+	relied              bool // somebody has found it in the list
 }
 
 type follower struct {
@@ -582,6 +583,7 @@ func (f *follower) tidies(e Event) error {
 		if m == nil || m.verified == 0 {
 			return fmt.Errorf("it relies on %q, which is not there", id)
 		}
+		m.relied = true
 		kept = append(kept, id)
 	}
 	slices.SortFunc(kept, func(a, b string) int { return cmp.Compare(f.images[a].verified, f.images[b].verified) })
@@ -621,7 +623,7 @@ func (f *follower) tidies(e Event) error {
 // a greater one.
 func (f *follower) better(than string, others ...[]string) string {
 	for id, m := range f.images {
-		if m.verified > 0 && m.committed > 0 && !m.gone && !m.bad && m.off >= f.images[than].off && !slices.Contains(slices.Concat(others...), id) {
+		if (m.committed > 0 || m.relied) && !m.gone && !m.bad && m.off >= f.images[than].off && !slices.Contains(slices.Concat(others...), id) {
 			return id
 		}
 	}

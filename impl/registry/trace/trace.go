@@ -4,6 +4,7 @@ package trace
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -111,7 +112,8 @@ func (r *Recorder) Err() error {
 	return r.err
 }
 
-// Read reads what was recorded. A last line that a kill has cut off is left out.
+// Read reads what was recorded. A line that a kill has cut off is left out: the last one, or
+// the beginning of one where another process went on in the same file.
 func Read(r io.Reader) (events []Event, err error) {
 	lines := bufio.NewReader(r)
 	for n := 1; ; n++ {
@@ -123,7 +125,12 @@ func Read(r io.Reader) (events []Event, err error) {
 			return events, err
 		}
 		var e Event
-		if err := json.Unmarshal(line, &e); err != nil {
+		err = json.Unmarshal(line, &e)
+		if at := bytes.LastIndex(line, []byte(`{"seq":`)); err != nil && at > 0 {
+			e = Event{}
+			err = json.Unmarshal(line[at:], &e)
+		}
+		if err != nil {
 			return events, fmt.Errorf("line %d: %w", n, err)
 		}
 		if e.Action == "" {

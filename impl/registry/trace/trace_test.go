@@ -126,6 +126,10 @@ func TestReadWhatWasRecorded(t *testing.T) {
 	cut, err := Read(bytes.NewReader(b.Bytes()[:b.Len()-5]))
 	require.NoError(t, err)
 	require.Len(t, cut, len(run())-1, "a last line that is cut off is none")
+	first, _, _ := bytes.Cut(b.Bytes(), []byte("\n"))
+	cut, err = Read(bytes.NewReader(append(slices.Clone(first[:len(first)/2]), b.Bytes()...)))
+	require.NoError(t, err)
+	require.Equal(t, got, cut, "and so is the beginning of one, with another behind it")
 	_, err = Read(strings.NewReader("{}\n"))
 	require.ErrorContains(t, err, "line 1")
 }

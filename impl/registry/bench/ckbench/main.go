@@ -10,6 +10,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -51,7 +53,7 @@ func shapes(most int) (all []shape) {
 func main() {
 	out := flag.String("out", "", "directory of the table and the plots; none: only print")
 	most := flag.Int("most", 1_000_000, "records of the longest journal")
-	only := flag.String("only", "", "rows, bytes and records of each of the only shape that is measured, as 100000x1000x1; none: all")
+	only := flag.String("only", "", "rows, bytes and records of each of the only shape that is measured anew, as 100000x1000x1; none: all")
 	scratch := flag.String("scratch", "", "directory for journals and databases, which needs 5 GB (a temporary one)")
 	flag.Parse()
 	runtime.GOMAXPROCS(runtime.NumCPU() + cli.SpareThreads) // as the registry does
@@ -65,13 +67,14 @@ func main() {
 		}
 		list = []shape{s}
 	}
-	if err := run(*out, *scratch, list); err != nil {
+	if err := run(*out, *scratch, list, *only != ""); err != nil {
 		fmt.Fprintln(os.Stderr, "ckbench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out, scratch string, list []shape) error {
+// run measures shapes. keep: those that are not in the list stay as they were.
+func run(out, scratch string, list []shape, keep bool) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	began := time.Now()
@@ -81,35 +84,53 @@ func run(out, scratch string, list []shape) error {
 	}
 	defer os.RemoveAll(dir)
 	var all []result
+	if keep {
+		if all, err = recall(out); err != nil {
+			return err
+		}
+	}
 	for n, s := range list {
-		r, err := measure(ctx, filepath.Join(dir, fmt.Sprint(n)), s)
+		taken, err := measure(ctx, filepath.Join(dir, fmt.Sprint(n)), s)
 		if err != nil {
 			return fmt.Errorf("%d rows of %d bytes, %d records for each: %w", s.rows, s.payload, s.factor, err)
 		}
+		r := taken.result()
+		all = slices.DeleteFunc(all, func(old result) bool { return old.shape() == s })
 		all = append(all, r)
 		fmt.Fprintf(os.Stderr, "%4.0f s: %d rows of %d bytes, %d records for each: replay %.2f s, checkpoint %.3f s, start %.3f s\n",
-			time.Since(began).Seconds(), s.rows, s.payload, s.factor, r.without.Seconds(), median(r.total).Seconds(), r.with.Seconds())
+			time.Since(began).Seconds(), s.rows, s.payload, s.factor, r.Without.Seconds(), r.Total.Seconds(), r.With.Seconds())
 		if err := os.RemoveAll(filepath.Join(dir, fmt.Sprint(n))); err != nil {
 			return err
 		}
 		// After each, so that a run that is ended has told what it knows.
-		if err := publish(out, all, time.Since(began)); err != nil {
+		if err := publish(out, all); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// publish writes table and plots, or prints the table.
-func publish(out string, all []result, took time.Duration) error {
-	sorted := slices.Clone(all)
-	slices.SortStableFunc(sorted, func(a, b result) int {
-		return cmp.Or(a.factor-b.factor, a.payload-b.payload, a.rows-b.rows)
+// recall reads what was measured before.
+func recall(out string) (all []result, err error) {
+	b, err := os.ReadFile(filepath.Join(out, "results.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &all)
+	}
+	return all, err
+}
+
+// publish writes table and plots, and the numbers for a run that measures some of them anew,
+// or prints the table.
+func publish(out string, all []result) error {
+	slices.SortStableFunc(all, func(a, b result) int {
+		return cmp.Or(a.Factor-b.Factor, a.Payload-b.Payload, a.Rows-b.Rows)
 	})
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured by `ckbench`, %d CPUs (%s), %s, load average at the end %s, %.0f s in all.\n\n",
-		runtime.NumCPU(), cpu(), runtime.Version(), load(), took.Seconds())
-	report(&b, sorted)
+	fmt.Fprintf(&b, "# What checkpoints cost and save\n\nMeasured by `ckbench`, %d CPUs (%s), %s; the command is in [registry.md](../registry.md).\n\n", runtime.NumCPU(), cpu(), runtime.Version())
+	report(&b, all)
 	if out == "" {
 		fmt.Print(b.String())
 		return nil
@@ -117,10 +138,17 @@ func publish(out string, all []result, took time.Duration) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
+	numbers, err := json.MarshalIndent(all, "", "\t")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(out, "results.json"), append(numbers, '\n'), 0o644); err != nil {
+		return err
+	}
 	if err := os.WriteFile(filepath.Join(out, "results.md"), []byte(b.String()), 0o644); err != nil {
 		return err
 	}
-	return plots(out, sorted)
+	return plots(out, all)
 }
 
 // cpu is what the processor calls itself.

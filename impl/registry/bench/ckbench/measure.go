@@ -19,8 +19,8 @@ import (
 	"github.com/quorate/quorate/impl/registry/state"
 )
 
-// result of a shape.
-type result struct {
+// sample is what is measured of a shape.
+type sample struct {
 	shape
 	raw, stored int64
 	// Of each checkpoint.
@@ -30,7 +30,52 @@ type result struct {
 	// Start from the whole journal, and from an image with a tail of so many records.
 	without, with time.Duration
 	tail          int64
-	sameDigest    bool
+}
+
+// result is what is told of it.
+type result struct {
+	Rows, Payload, Factor int
+	Raw, Stored           int64
+	Checkpoints           int
+	// Medians of the checkpoints, and the longest transaction during any.
+	Total, Work, Capture, Pause                  time.Duration
+	WriteIdle, WriteDuring, ReadIdle, ReadDuring latency
+	Without, With                                time.Duration
+	Tail                                         int64
+	// Load average when it was measured.
+	Load string
+}
+
+func (r *result) shape() shape { return shape{r.Rows, r.Payload, r.Factor} }
+
+func (s *sample) result() result {
+	return result{
+		Rows: s.rows, Payload: s.payload, Factor: s.factor, Raw: s.raw, Stored: s.stored, Checkpoints: len(s.total),
+		Total: median(s.total), Work: median(s.work), Capture: median(s.capture), Pause: quantile(s.pause, 1),
+		WriteIdle: latencyOf(s.writeIdle), WriteDuring: latencyOf(s.writeDuring), ReadIdle: latencyOf(s.readIdle), ReadDuring: latencyOf(s.readDuring),
+		Without: s.without, With: s.with, Tail: s.tail, Load: load(),
+	}
+}
+
+// latency is of N calls: the middle, the slowest of a hundred, the slowest of all, and how many
+// were slow.
+type latency struct {
+	N              int
+	P50, P99, P100 time.Duration
+	Slow           int
+}
+
+// slow is what no write should take.
+const slow = 50 * time.Millisecond
+
+func latencyOf(d []time.Duration) latency {
+	l := latency{N: len(d), P50: quantile(d, 0.5), P99: quantile(d, 0.99), P100: quantile(d, 1)}
+	for _, took := range d {
+		if took > slow {
+			l.Slow++
+		}
+	}
+	return l
 }
 
 // enough are so many reads that a hundredth of them is more than chance. Latencies are taken
@@ -99,7 +144,8 @@ func history(ctx context.Context, k *journal.KRaft, s shape) error {
 	return flush()
 }
 
-func measure(ctx context.Context, dir string, s shape) (r result, err error) {
+// measure measures a shape. That the rows are those of a full replay is part of it.
+func measure(ctx context.Context, dir string, s shape) (r sample, err error) {
 	r.shape = s
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -169,8 +215,7 @@ func measure(ctx context.Context, dir string, s shape) (r result, err error) {
 		return r, err
 	}
 	two, err := b.DB().Digest(ctx)
-	r.sameDigest = one == two
-	if err == nil && !r.sameDigest {
+	if err == nil && one != two {
 		err = errors.New("the rows are others than those of a full replay")
 	}
 	return r, err
@@ -192,7 +237,7 @@ func start(ctx context.Context, cfg registry.Config) (*registry.Instance, error)
 }
 
 // load takes latencies of a writer and a reader, without and with checkpoints.
-func (r *result) load(ctx context.Context, a *registry.Instance) error {
+func (r *sample) load(ctx context.Context, a *registry.Instance) error {
 	running, cancel := context.WithCancel(ctx) // no write is given up: it might yet happen
 	var mu sync.Mutex
 	var during bool

@@ -20,7 +20,7 @@ type line struct {
 func plots(dir string, all []result) error {
 	byShape := func(x func(result) float64, y func(result) float64) (lines []line) {
 		for _, r := range all {
-			name := fmt.Sprintf("%d B, ×%d", r.payload, r.factor)
+			name := fmt.Sprintf("%d B, ×%d", r.Payload, r.Factor)
 			if n := len(lines); n == 0 || lines[n-1].name != name {
 				lines = append(lines, line{name: name})
 			}
@@ -29,25 +29,25 @@ func plots(dir string, all []result) error {
 		}
 		return lines
 	}
-	rows := func(r result) float64 { return float64(r.rows) }
+	rows := func(r result) float64 { return float64(r.Rows) }
 	seconds := func(f func(result) time.Duration) func(result) float64 {
 		return func(r result) float64 { return f(r).Seconds() }
 	}
 	var starts []line
-	for _, l := range byShape(func(r result) float64 { return float64(r.records()) }, seconds(func(r result) time.Duration { return r.without })) {
+	for _, l := range byShape(func(r result) float64 { return float64(r.shape().records()) }, seconds(func(r result) time.Duration { return r.Without })) {
 		l.name = "replay, " + l.name
 		starts = append(starts, l)
 	}
-	for _, l := range byShape(func(r result) float64 { return float64(r.records()) }, seconds(func(r result) time.Duration { return r.with })) {
+	for _, l := range byShape(func(r result) float64 { return float64(r.shape().records()) }, seconds(func(r result) time.Duration { return r.With })) {
 		l.name = "image, " + l.name
 		starts = append(starts, l)
 	}
 	var writes []line
-	for _, l := range byShape(rows, func(r result) float64 { return ms(quantile(r.writeIdle, 0.99)) }) {
-		l.name = "idle, " + l.name
+	for _, l := range byShape(rows, func(r result) float64 { return ms(r.WriteIdle.P99) }) {
+		l.name = "without, " + l.name
 		writes = append(writes, l)
 	}
-	for _, l := range byShape(rows, func(r result) float64 { return ms(quantile(r.writeDuring, 0.99)) }) {
+	for _, l := range byShape(rows, func(r result) float64 { return ms(r.WriteDuring.P99) }) {
 		l.name = "during, " + l.name
 		writes = append(writes, l)
 	}
@@ -55,10 +55,10 @@ func plots(dir string, all []result) error {
 		title, x, y string
 		lines       []line
 	}{
-		"checkpoint": {"Time of a checkpoint", "rows", "seconds", byShape(rows, seconds(func(r result) time.Duration { return median(r.total) }))},
+		"checkpoint": {"Time of a checkpoint", "rows", "seconds", byShape(rows, seconds(func(r result) time.Duration { return r.Total }))},
 		"start":      {"Time of a start, with and without a checkpoint", "records of the journal", "seconds", starts},
-		"writes":     {"p99 of writes, idle and during a checkpoint", "rows", "milliseconds", writes},
-		"bytes":      {"Bytes of an image as it is stored", "rows", "MB", byShape(rows, func(r result) float64 { return mb(r.stored) })},
+		"writes":     {"p99 of writes, without and during a checkpoint", "rows", "milliseconds", writes},
+		"bytes":      {"Bytes of an image as it is stored", "rows", "MB", byShape(rows, func(r result) float64 { return mb(r.Stored) })},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name+".svg"), []byte(plot(p.title, p.x, p.y, p.lines)), 0o644); err != nil {
 			return err
