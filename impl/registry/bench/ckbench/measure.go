@@ -48,12 +48,12 @@ type result struct {
 
 func (r *result) shape() shape { return shape{r.Rows, r.Payload, r.Factor} }
 
-func (s *sample) result() result {
+func (r *sample) result() result {
 	return result{
-		Rows: s.rows, Payload: s.payload, Factor: s.factor, Raw: s.raw, Stored: s.stored, Checkpoints: len(s.total),
-		Total: median(s.total), Work: median(s.work), Capture: median(s.capture), Pause: quantile(s.pause, 1),
-		WriteIdle: latencyOf(s.writeIdle), WriteDuring: latencyOf(s.writeDuring), ReadIdle: latencyOf(s.readIdle), ReadDuring: latencyOf(s.readDuring),
-		Without: s.without, With: s.with, Tail: s.tail, Load: load(),
+		Rows: r.rows, Payload: r.payload, Factor: r.factor, Raw: r.raw, Stored: r.stored, Checkpoints: len(r.total),
+		Total: median(r.total), Work: median(r.work), Capture: median(r.capture), Pause: quantile(r.pause, 1),
+		WriteIdle: latencyOf(r.writeIdle), WriteDuring: latencyOf(r.writeDuring), ReadIdle: latencyOf(r.readIdle), ReadDuring: latencyOf(r.readDuring),
+		Without: r.without, With: r.with, Tail: r.tail, Load: load(),
 	}
 }
 

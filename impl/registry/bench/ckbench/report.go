@@ -68,7 +68,7 @@ func fit(x, y []float64) (a, b float64) {
 	}
 	b = (s*sxy - sx*sy) / (s*sxx - sx*sx)
 	a = (sy - b*sx) / s
-	if a < 0 {
+	if !(a >= 0) { // or there are no two points
 		return 0, sxy / sxx
 	}
 	return a, b
