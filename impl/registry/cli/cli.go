@@ -51,7 +51,7 @@ not whole, 4 the journal is not that of the checkpoints.`,
 		SilenceUsage: true, SilenceErrors: true,
 		Args: subcommand, RunE: needsSubcommand,
 	}
-	root.AddCommand(c.run(), c.checkpoint(), c.restore(), c.trim())
+	root.AddCommand(c.run(), c.checkpoint(), c.restore(), c.trim(), c.judge())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	return root
 }
