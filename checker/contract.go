@@ -51,7 +51,7 @@ type Bound uint8
 type Budget uint8
 
 // MaxBudgets is how many counters fit a state, number 0 included.
-const MaxBudgets = 8
+const MaxBudgets = 12
 
 // BudgetInfo is one counter and its limit, at most 255.
 type BudgetInfo struct {

@@ -8,7 +8,7 @@ type Tuple [16]uint32
 const (
 	tupleNet     = MaxProcesses
 	tupleGhost   = tupleNet + MaxMessages
-	tupleBudgets = tupleGhost + 1 // two words of four counters
+	tupleBudgets = tupleGhost + 1 // three words of four counters
 )
 
 func (t *Tuple) budget(b Budget) uint8 {

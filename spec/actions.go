@@ -26,6 +26,9 @@ const (
 	ActionSendFetchSnapshot
 	ActionInstallSnapshot
 	ActionAbandonSnapshot
+	ActionAddVoter
+	ActionRemoveVoter
+	ActionUpdateVoter
 	ActionCrash
 	ActionLoseDisk
 	ActionRestart
@@ -78,6 +81,9 @@ var actionTable = [NumActions]actionInfo{
 	ActionSendFetchSnapshot:              {name: "SendFetchSnapshot", local: SendFetchSnapshot},
 	ActionInstallSnapshot:                {name: "InstallSnapshot", local: InstallSnapshot},
 	ActionAbandonSnapshot:                {name: "AbandonSnapshot", local: AbandonSnapshot},
+	ActionAddVoter:                       {name: "AddVoter", local: AddVoter},
+	ActionRemoveVoter:                    {name: "RemoveVoter", local: RemoveVoter},
+	ActionUpdateVoter:                    {name: "UpdateVoter", local: UpdateVoter},
 	ActionCrash:                          {name: "Crash", local: Crash},
 	ActionLoseDisk:                       {name: "LoseDisk", local: LoseDisk},
 	ActionRestart:                        {name: "Restart", local: Restart},
@@ -117,6 +123,11 @@ func (a ActionID) AboutSnapshots() bool {
 		return true
 	}
 	return false
+}
+
+// AboutMembership says whether an action happens only where the voter set may change.
+func (a ActionID) AboutMembership() bool {
+	return a == ActionAddVoter || a == ActionRemoveVoter || a == ActionUpdateVoter
 }
 
 // Handles says whether the action handles a message.

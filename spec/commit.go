@@ -1,9 +1,11 @@
 package spec
 
 // AppendLeaderChange: a new leader writes the first record of its epoch; until
-// this very record is committed, nothing is. KIP-595 "LeaderChangeMessage";
-// KAFKA-12619.
-func AppendLeaderChange(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
+// this very record is committed, nothing is. The first leader of a quorum that can
+// change writes in the same batch who its voters are; a later one may do so again, where
+// its own entry among them is to be another. KIP-595 "LeaderChangeMessage"; KIP-853;
+// KAFKA-12619; LeaderState.appendStartOfEpochControlRecords.
+func AppendLeaderChange(c *Ctx, r *Replica, a Args, _ *Outbox) bool {
 	if !c.Require(IsLeader, r.Role == Leader) ||
 		!c.Require(LeaderChangeMissing, c.Rules.WritesLeaderChange(r)) ||
 		!c.Require(TruncationFlushed, c.Rules.MayAppend(r)) {
@@ -11,6 +13,10 @@ func AppendLeaderChange(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 	}
 	r.Log.Append(ownRun(r, LeaderChange, 1))
 	r.LeaderChangeWritten = true
+	if c.Dynamic && (r.Voters == 0 || a.WithVoters) {
+		r.Log.Append(ownRun(r, KRaftVersion, 1))
+		c.appendVoters(r, c.voters(r))
+	}
 	return true
 }
 
@@ -30,13 +36,14 @@ func ownRun(r *Replica, kind RecordKind, count int64) Run {
 
 // advanceHighWatermark moves the high watermark of a leader to the largest offset
 // that a majority of the voters have flushed, if that commits a record of its own
-// epoch. It never goes back. KIP-595; LeaderState.maybeUpdateHighWatermark.
+// epoch. It never goes back. The voters are those in force, and a leader that is none of
+// them does not count. KIP-595, KIP-853; LeaderState.maybeUpdateHighWatermark.
 func (c *Ctx) advanceHighWatermark(r *Replica) {
-	voters := c.voters(r)
+	counted := c.Rules.Counts(c, r)
 	var ends [MaxReplicas]Offset // descending
 	n := 0
 	for id := ID(1); id <= MaxReplicas; id++ {
-		if !voters.Has(id) {
+		if !counted.Has(id) {
 			continue
 		}
 		end := r.End[id.index()]
@@ -50,7 +57,7 @@ func (c *Ctx) advanceHighWatermark(r *Replica) {
 		ends[at] = end
 		n++
 	}
-	majority := c.Rules.Majority(n)
+	majority := c.Rules.Majority(c.voters(r).Len())
 	if majority < 1 {
 		majority = 1
 	}
@@ -59,4 +66,5 @@ func (c *Ctx) advanceHighWatermark(r *Replica) {
 		return
 	}
 	r.HighWatermark = hw
+	c.takeVoters(r, Committed)
 }

@@ -15,6 +15,8 @@ const (
 	OfElection Concern = "election"
 	OfCommit   Concern = "commit"
 	OfSnapshot Concern = "snapshot"
+	// OfMembership: whoever has a vote changes in the course of it (KIP-853).
+	OfMembership Concern = "membership"
 )
 
 // electionModels are those in which it matters who comes to lead.
@@ -23,9 +25,11 @@ var electionModels = []string{
 	"four-epochs", "prevote-epochs", "four-two-epochs", "five-epochs", "six-epochs", "three-in-flight", "lost-disk",
 }
 
-// Concern of the model: what is not of snapshots or elections is of commits.
+// Concern of the model: what is not of membership, snapshots or elections is of commits.
 func (m *Model) Concern() Concern {
 	switch {
+	case m.Dynamic():
+		return OfMembership
 	case m.Snapshots > 0:
 		return OfSnapshot
 	case slices.Contains(electionModels, m.Name):
@@ -42,6 +46,8 @@ const electionProperties = ElectionSafety | MonotonicEpoch | VoteOnce | RoleFiel
 // ConcernOfProperty is that of the property with this bit.
 func ConcernOfProperty(p checker.Props) Concern {
 	switch {
+	case p&(MembershipProperties|membershipBranches) != 0:
+		return OfMembership
 	case p&(SnapshotProperties|snapshotBranches) != 0:
 		return OfSnapshot
 	case p&electionProperties != 0:
@@ -50,11 +56,11 @@ func ConcernOfProperty(p checker.Props) Concern {
 	return OfCommit
 }
 
-// Concern of the mutation: that of its model if there are snapshots in it, else whether
-// it is caught by who leads or by what is lost.
+// Concern of the mutation: that of its model if the voter set changes or there are snapshots
+// in it, else whether it is caught by who leads or by what is lost.
 func (mu *Mutation) Concern() Concern {
-	if m, ok := ModelNamed(mu.Model); ok && m.Snapshots > 0 {
-		return OfSnapshot
+	if m, ok := ModelNamed(mu.Model); ok && (m.Dynamic() || m.Snapshots > 0) {
+		return m.Concern()
 	}
 	for i := range Properties {
 		if Properties[i].Name == mu.Property {

@@ -30,6 +30,16 @@ var Constants = []Constant{
 			m.Epochs = Epoch(n)
 			return err
 		}},
+	count("adds", func(m *Model) *uint8 { return &m.Adds }),
+	count("removes", func(m *Model) *uint8 { return &m.Removes }),
+	count("updates", func(m *Model) *uint8 { return &m.Updates }),
+	{"changing", "replicas that may be added, removed and updated, as A,B or all", func(m *Model) string { return setText(m.changing(), m.size()) },
+		func(m *Model, v string) (err error) {
+			if m.Changing, err = parseSet(v, m.size()); m.Changing == All(m.size()) {
+				m.Changing = 0 // whoever there is
+			}
+			return err
+		}},
 	{"stand", "who may stand in each epoch from 1, as A/A,C/all, or any", standText, parseStand},
 	count("records", func(m *Model) *uint8 { return &m.Records }),
 	count("crashes", func(m *Model) *uint8 { return &m.Crashes }),
@@ -51,6 +61,7 @@ var Constants = []Constant{
 		}},
 	kinds("immediate", func(m *Model) *KindSet { return &m.Immediate }),
 	kinds("silent", func(m *Model) *KindSet { return &m.Silent }),
+	choice("formed", func(m *Model) *bool { return &m.Formed }),
 	choice("merge-flush", func(m *Model) *bool { return &m.MergeFlush }),
 	choice("stays-down", func(m *Model) *bool { return &m.StaysDown }),
 	choice("bootstrap", func(m *Model) *bool { return &m.Bootstrap }),
@@ -134,14 +145,16 @@ func (m *Model) Check() error {
 		return fmt.Errorf("pre-votes on %s; there are %s", m.PreVote, all)
 	case m.Stand != nil && len(m.Stand) < int(m.Epochs):
 		return fmt.Errorf("it says who may stand in %d epochs of %d", len(m.Stand), m.Epochs)
+	case m.Changing&^all != 0:
+		return fmt.Errorf("changes of %s; there are %s", m.Changing, all)
 	case m.Snapshots == 0 && m.Parts > 0:
 		return fmt.Errorf("snapshots in %d parts, and none are taken", m.Parts)
 	case m.MergeFlush && m.Crashes > 0:
 		return fmt.Errorf("merge-flush hides what a crash takes: not with %d crashes", m.Crashes)
 	}
 	for i, who := range m.Stand {
-		if who&^m.voters() != 0 {
-			return fmt.Errorf("%s may stand in epoch %d; the voters are %s", who, i+1, m.voters())
+		if who&^m.standing() != 0 {
+			return fmt.Errorf("%s may stand in epoch %d; the voters are %s", who, i+1, m.standing())
 		}
 	}
 	return nil
@@ -199,7 +212,7 @@ func standText(m *Model) string {
 	}
 	var list []string
 	for _, s := range m.Stand {
-		list = append(list, setText(s, m.Voters))
+		list = append(list, setText(s, m.standing().Len()))
 	}
 	return strings.Join(list, "/")
 }
@@ -211,7 +224,7 @@ func parseStand(m *Model, v string) error {
 	}
 	var list []Set
 	for _, part := range strings.Split(v, "/") {
-		s, err := parseSet(part, m.Voters)
+		s, err := parseSet(part, m.standing().Len())
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,10 @@ type Args struct {
 	Park bool
 	// Keep chooses what a crash leaves of the log, see Survivors.
 	Keep int
+	// Voter is who joins or leaves the voter set, or is described anew in it.
+	Voter ID
+	// WithVoters: a leader writes the voter set with its LeaderChange though the log has one.
+	WithVoters bool
 }
 
 // Action is something that one replica does by itself: it returns false, with
@@ -30,8 +34,11 @@ type Handler func(c *Ctx, r *Replica, m *Msg, a Args, out *Outbox) bool
 // Ctx is what an action is given besides its replica: the constants of the
 // model, the rules, and somewhere to note which guards were tried.
 type Ctx struct {
-	Rules  *Rules
-	Voters Set
+	Rules *Rules
+	// Voters are those with which the cluster begins: all there ever are, unless the quorum
+	// is Dynamic (kraft.version 1, KIP-853).
+	Voters  Set
+	Dynamic bool
 	// Old are replicas whose software does not know pre-votes. Whoever opens a
 	// connection to one learns it (ApiVersions), which is not modelled.
 	Old Set
@@ -57,9 +64,23 @@ func (c *Ctx) Require(g Guard, cond bool) bool {
 // sometimes notes that a branch worth reaching was reached.
 func (c *Ctx) sometimes(p checker.Props) { c.Reached |= p }
 
-// voters is the voter set in force at r. A static quorum is one that cannot
-// change.
-func (c *Ctx) voters(*Replica) Set { return c.Voters }
+// Quorum is what history has to know of the constants: the voters at the beginning, and
+// whether they may change.
+type Quorum struct {
+	Voters  Set
+	Dynamic bool
+}
+
+// Quorum of the model.
+func (c *Ctx) Quorum() Quorum { return Quorum{c.Voters, c.Dynamic} }
+
+// voters is the voter set in force at r.
+func (c *Ctx) voters(r *Replica) Set {
+	if r.Voters != 0 {
+		return r.Voters
+	}
+	return c.Voters
+}
 
 func (c *Ctx) isVoter(r *Replica) bool { return c.voters(r).Has(r.ID) }
 
@@ -164,6 +185,10 @@ const (
 	SnapshotWanted
 	NotBelowLog
 	NamesSnapshot
+	NoUncommittedChange
+	NotInVoterSet
+	InVoterSet
+	NotLastVoter
 	NumGuards
 )
 
@@ -176,6 +201,7 @@ var guardNames = [NumGuards]string{
 	"WasGranted", "FromReader", "FromLeader", "AnswersFetch", "ServesFetch", "FetchIsValid", "FetchDiverges", "MovesForward", "OfVoter",
 	"IsFollower", "IsReceiving", "SnapshotIsLater", "SnapshotInLog", "BelowHighWatermark", "BelowFlushed", "LogStartIsLater", "SnapshotHeld",
 	"PositionInSnapshot", "PartInRange", "PartFits", "SnapshotReceived", "SnapshotWanted", "NotBelowLog", "NamesSnapshot",
+	"NoUncommittedChange", "NotInVoterSet", "InVoterSet", "NotLastVoter",
 }
 
 // AboutSnapshots says whether a guard of another action asks for snapshots.
@@ -186,20 +212,22 @@ func (g Guard) AboutSnapshots() bool {
 func (g Guard) String() string { return guardNames[g] }
 
 // GuardSet is a set of guards.
-type GuardSet uint64
+type GuardSet [2]uint64
 
 // Guards is the set of the given guards.
 func Guards(guards ...Guard) GuardSet {
 	var s GuardSet
 	for _, g := range guards {
-		s |= 1 << g
+		s.add(g)
 	}
 	return s
 }
 
-func (s GuardSet) has(g Guard) bool { return s>>g&1 == 1 }
+func (s *GuardSet) add(g Guard) { s[g/64] |= 1 << (g % 64) }
 
-const _ = uint(64 - NumGuards) // all guards fit a set
+func (s *GuardSet) has(g Guard) bool { return s[g/64]>>(g%64)&1 == 1 }
+
+const _ = uint(128 - NumGuards) // all guards fit a set
 
 // GuardsOf are the guards that an action may ask for, its own and those of what it
 // has in common with others, in order.
@@ -228,6 +256,9 @@ var guardsOf = map[ActionID][]Guard{
 	ActionSendFetchSnapshot:              {IsFollower, ToLeader, IsReceiving, LogFlushed},
 	ActionInstallSnapshot:                {IsFollower, SnapshotReceived, SnapshotWanted, LogFlushed},
 	ActionAbandonSnapshot:                {IsReceiving},
+	ActionAddVoter:                       {IsLeader, EpochCommitted, NoUncommittedChange, NotInVoterSet},
+	ActionRemoveVoter:                    {IsLeader, EpochCommitted, NoUncommittedChange, InVoterSet, NotLastVoter},
+	ActionUpdateVoter:                    {IsLeader, EpochCommitted, NoUncommittedChange, InVoterSet},
 	ActionCrash:                          {IsUp, KeepInRange},
 	ActionLoseDisk:                       {IsUp},
 	ActionRestart:                        {IsDown},

@@ -9,7 +9,7 @@ import (
 
 // pack fits the parameters of a step of a model into 32 bits.
 func pack(a Args) uint32 {
-	p := uint32(a.Dst)&0xff | uint32(a.Keep)&0xff<<8 | uint32(a.Count)&0x7ff<<16 | uint32(a.Size)&0xf<<27
+	p := uint32(a.Dst|a.Voter)&0xff | uint32(a.Keep)&0xff<<8 | uint32(a.Count)&0x7ff<<16 | uint32(a.Size)&0xf<<27
 	if a.Park {
 		p |= 1 << 31
 	}
@@ -18,6 +18,9 @@ func pack(a Args) uint32 {
 
 // UnpackArgs are the parameters of a step of a model.
 func UnpackArgs(i checker.Instance) Args {
+	if ActionID(i.Action).AboutMembership() {
+		return Args{Voter: ID(i.Args & 0xff)}
+	}
 	return Args{
 		Dst: ID(i.Args & 0xff), Keep: int(i.Args >> 8 & 0xff),
 		Count: int64(i.Args >> 16 & 0x7ff), Size: int64(i.Args >> 27 & 0xf), Park: i.Args>>31 == 1,
@@ -47,6 +50,8 @@ func formatStep(m *Model, who int, i checker.Instance) string {
 		} else {
 			with = append(with, fmt.Sprintf("%d records", args.Count))
 		}
+	case ActionAddVoter, ActionRemoveVoter, ActionUpdateVoter:
+		with = append(with, args.Voter.String())
 	case ActionCrash:
 		with = append(with, fmt.Sprintf("survivor %d", args.Keep))
 	}
@@ -54,7 +59,7 @@ func formatStep(m *Model, who int, i checker.Instance) string {
 	if (a == ActionCrash || a == ActionLoseDisk) && !m.StaysDown {
 		name += " and Restart"
 	}
-	if m.MergeFlush && (a == ActionAppend || a == ActionAppendLeaderChange || a == ActionHandleFetchResponse) {
+	if m.MergeFlush && (a == ActionAppend || a == ActionAppendLeaderChange || a == ActionHandleFetchResponse || a.AboutMembership()) {
 		name += " and Flush"
 	}
 	if len(with) == 0 {
@@ -71,7 +76,8 @@ func offsetText(o Offset) string {
 }
 
 // String lists the runs: L1A is the LeaderChange record of A's epoch 1, 1Ax2 are
-// two client records of it.
+// two client records of it, V1A{AB} is a voter set that A wrote in it and K1A the
+// KRaftVersion record before the first of those.
 func (l *Log) String() string {
 	var out []string
 	for _, r := range l.Runs() {
@@ -83,8 +89,13 @@ func (l *Log) String() string {
 		if r.Life > 0 {
 			t += strings.Repeat("'", int(r.Life))
 		}
-		if r.Kind == LeaderChange {
+		switch r.Kind {
+		case LeaderChange:
 			t = "L" + t
+		case KRaftVersion:
+			t = "K" + t
+		case KRaftVoters:
+			t = "V" + t + r.Voters.String()
 		}
 		if r.Count > 1 || r.Kind == Data {
 			t += fmt.Sprintf("x%d", r.Count)
@@ -112,6 +123,7 @@ func Describe(r *Replica) []checker.Field {
 	}
 	add("quorumState", fmt.Sprintf("epoch %d leader %s voted %s", r.Stored.Epoch, r.Stored.Leader, r.Stored.Voted), r.Stored != r.Election)
 	add("disk", r.Disk.String(), r.TruncationPending())
+	add("voters", r.Voters.String(), r.Voters != 0)
 	add("granted", r.Granted.String(), r.Granted != 0)
 	add("hasFetched", "yes", r.HasFetched)
 	add("logStart", offsetText(r.LogStart), r.LogStart > 0)
@@ -206,6 +218,7 @@ type ReplicaView struct {
 	LogStart   int    `expr:"logStart"`
 	Snapshot   int    `expr:"snapshot"` // end of the latest, 0 if none
 	Fetching   int    `expr:"fetching"` // end of the one that is being received, 0 if none
+	Voters     string `expr:"voters"`   // the set in force, as ABC
 }
 
 // MessageView is a message in flight as a predicate of find sees it.
@@ -239,6 +252,7 @@ func (s *System) Env(replicas []*Replica, network []*Msg, g *Ghost) map[string]a
 			Leader: name(r.Election.Leader), Voted: name(r.Election.Voted),
 			HW: int(r.HighWatermark), End: int(r.Log.End()), LastEpoch: int(r.Log.LastEpoch()),
 			Flushed: int(r.FlushedEnd()), EpochStart: int(r.EpochStart), Reading: r.Reading, Log: r.Log.String(),
+			Voters:   strings.Trim(s.ctx.voters(r).String(), "{}"),
 			LogStart: int(r.LogStart), Snapshot: int(r.Snapshots.Latest().End), Fetching: int(r.Fetching.Snapshot.End),
 		})
 	}

@@ -5,7 +5,7 @@ package spec
 // before it raises the epoch. Epoch, leader and vote stay as they are, on disk
 // too. KIP-996; QuorumState.transitionToProspective.
 func BecomeProspective(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
-	if !c.Require(IsVoter, c.isVoter(r)) ||
+	if !c.Require(IsVoter, c.Rules.Electable(c, r)) ||
 		!c.Require(SupportsPreVote, r.Version&PreVote != 0) ||
 		!c.Require(MayStand, c.Rules.MayStand(r)) {
 		return false
@@ -21,7 +21,7 @@ func BecomeProspective(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 // too old to be asked; without, its timer is enough. KIP-595, KIP-996;
 // QuorumState.transitionToCandidate.
 func BecomeCandidate(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
-	if !c.Require(IsVoter, c.isVoter(r)) {
+	if !c.Require(IsVoter, c.Rules.Electable(c, r)) {
 		return false
 	}
 	if r.Version&PreVote != 0 {
@@ -104,6 +104,14 @@ func HandleVoteRequest(c *Ctx, r *Replica, m *Msg, _ Args, out *Outbox) bool {
 	}
 	if !granted && m.PreVote && r.Role == Follower && r.HasFetched {
 		c.sometimes(PreVoteRefusedByFollower)
+	}
+	if granted && !m.PreVote && c.Dynamic {
+		if !c.isVoter(r) {
+			c.sometimes(OutsiderVoted)
+		}
+		if !c.voters(r).Has(m.Src) {
+			c.sometimes(VotedForOutsider)
+		}
 	}
 	answer := respond(r, m, NoErrorCode)
 	answer.Granted = granted

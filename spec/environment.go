@@ -20,6 +20,7 @@ func Crash(c *Ctx, r *Replica, a Args, _ *Outbox) bool {
 	r.Fetching = Fetching{}
 	r.Snapshots.losePower()
 	r.Election = r.Stored
+	c.takeVoters(r, Started) // what the next start reads
 	return true
 }
 
@@ -40,12 +41,19 @@ func Survivors(r *Replica) []Log {
 	}
 	common := CommonPrefix(&r.Log, &r.Disk)
 	for o := common; o <= r.Log.End(); o++ {
-		keep(r.Log.Slice(0, o))
+		if !r.Log.cutsBatch(o) {
+			keep(r.Log.Slice(0, o))
+		}
 	}
 	for o := common; o <= r.Disk.End(); o++ {
-		keep(r.Disk.Slice(0, o))
+		if !r.Disk.cutsBatch(o) {
+			keep(r.Disk.Slice(0, o))
+		}
 	}
 	for o := common + 1; o < min(r.Log.End(), r.Disk.End()); o++ {
+		if r.Log.cutsBatch(o) || r.Disk.cutsBatch(o) {
+			continue
+		}
 		mixed := r.Log.Slice(0, o)
 		rest := r.Disk.Slice(o, r.Disk.End())
 		mixed.AppendAll(&rest)

@@ -4,9 +4,9 @@ import "github.com/quorate/quorate/checker"
 
 // lesser are guards that say who a replica is or what a message is for. That they
 // refuse is seldom news: whoever does not lead cannot resign.
-const lesser = GuardSet(1<<IsUp | 1<<IsDown | 1<<IsVoter | 1<<SupportsPreVote | 1<<MayStand | 1<<IsProspective | 1<<IsNominee |
-	1<<IsCandidate | 1<<IsLeader | 1<<IsResigned | 1<<IsFetcher | 1<<IsReading | 1<<ToOtherVoter | 1<<ToOther | 1<<ToPreVoter |
-	1<<IsFollower | 1<<IsReceiving | 1<<PartInRange | 1<<SomethingToFlush | 1<<FlushInRange | 1<<PrefixInRange | 1<<KeepInRange)
+var lesser = Guards(IsUp, IsDown, IsVoter, SupportsPreVote, MayStand, IsProspective, IsNominee,
+	IsCandidate, IsLeader, IsResigned, IsFetcher, IsReading, ToOtherVoter, ToOther, ToPreVoter,
+	IsFollower, IsReceiving, PartInRange, SomethingToFlush, FlushInRange, PrefixInRange, KeepInRange)
 
 // Attempts implements checker.Explainer.
 func (s *System) Attempts(action checker.ActionID, r *Replica, m *Msg, yield func(checker.Attempt)) {
@@ -15,7 +15,7 @@ func (s *System) Attempts(action checker.ActionID, r *Replica, m *Msg, yield fun
 		return
 	}
 	trial := new(Trial)
-	c := &Ctx{Voters: s.ctx.Voters, Old: s.ctx.Old, Trial: trial}
+	c := &Ctx{Voters: s.ctx.Voters, Dynamic: s.ctx.Dynamic, Old: s.ctx.Old, Trial: trial}
 	s.software(c, r.ID)
 	s.instances(a, r, m, func(args Args, b checker.Budget) {
 		at := checker.Attempt{Instance: checker.Instance{Action: action, Args: pack(args)}, Budget: b}
@@ -34,14 +34,14 @@ func (s *System) Attempts(action checker.ActionID, r *Replica, m *Msg, yield fun
 func parkedAlready(c *Ctx, r *Replica, m *Msg, args Args) bool {
 	next := *r
 	var out Outbox
-	c.Trial.Granted = 0
+	c.Trial.Granted = GuardSet{}
 	return c.Take(ActionHandleFetchRequest, &next, m, args, &out) && next == *r
 }
 
 // refusals are the guards that keep r from an action: the first that refuses, then,
 // that one granted, the next, and so on.
 func refusals(c *Ctx, a ActionID, r *Replica, m *Msg, args Args) (list []Guard) {
-	c.Trial.Granted = 0
+	c.Trial.Granted = GuardSet{}
 	defer func() {
 		// An action may rely on a guard that it was granted wrongly.
 		_ = recover()
@@ -57,7 +57,7 @@ func refusals(c *Ctx, a ActionID, r *Replica, m *Msg, args Args) (list []Guard) 
 			return list // refused by what has no name
 		}
 		list = append(list, g)
-		c.Trial.Granted |= Guards(g)
+		c.Trial.Granted.add(g)
 	}
 }
 
@@ -91,6 +91,12 @@ func budgetOf(a ActionID) checker.Budget {
 		return budgetReads
 	case ActionResign, ActionCheckQuorumResign:
 		return budgetResigns
+	case ActionAddVoter:
+		return budgetAdds
+	case ActionRemoveVoter:
+		return budgetRemoves
+	case ActionUpdateVoter:
+		return budgetUpdates
 	}
 	return 0
 }
@@ -99,7 +105,7 @@ func budgetOf(a ActionID) checker.Budget {
 func (s *System) Unoffered(action checker.ActionID) string {
 	m := s.model
 	a := ActionID(action)
-	if b := budgetOf(a); b != 0 && s.info.Budgets[b].Limit == 0 {
+	if b := budgetOf(a); b != 0 && s.info.Budgets[b].Limit == 0 && !(a == ActionResign && m.Dynamic()) {
 		return "the model allows no " + s.info.Budgets[b].Name
 	}
 	switch {
@@ -107,7 +113,7 @@ func (s *System) Unoffered(action checker.ActionID) string {
 		return "the model has no snapshots"
 	case a == ActionFlush && m.MergeFlush:
 		return "the model flushes in the step that writes (MergeFlush)"
-	case a == ActionResign && m.CheckQuorum:
+	case a == ActionResign && m.CheckQuorum && !m.Dynamic():
 		return "leaders of the model give up by check-quorum only"
 	case a == ActionCheckQuorumResign && !m.CheckQuorum:
 		return "leaders of the model give up on request only"
@@ -128,10 +134,15 @@ func (s *System) instances(a ActionID, r *Replica, m *Msg, yield func(Args, chec
 		return
 	}
 	b := budgetOf(a)
+	if a == ActionResign && s.leaves(r) {
+		b = 0
+	}
 	switch a {
 	case ActionHandleFetchRequest:
 		for k := int64(0); k <= int64(r.Log.End()); k++ {
-			yield(Args{Count: k}, b)
+			if !r.Log.cutsBatch(m.Offset + Offset(k)) {
+				yield(Args{Count: k}, b)
+			}
 		}
 		if s.model.Park {
 			yield(Args{Park: true}, b)
@@ -142,7 +153,9 @@ func (s *System) instances(a ActionID, r *Replica, m *Msg, yield func(Args, chec
 		}
 	case ActionTakeSnapshot, ActionAdvanceLogStart:
 		for end := int64(1); end <= int64(r.Log.End()); end++ {
-			yield(Args{Count: end}, b)
+			if !r.Log.cutsBatch(Offset(end)) {
+				yield(Args{Count: end}, b)
+			}
 		}
 	case ActionSendFetchSnapshot:
 		yield(Args{Dst: r.Election.Leader}, b)
@@ -150,6 +163,12 @@ func (s *System) instances(a ActionID, r *Replica, m *Msg, yield func(Args, chec
 		yield(Args{Count: int64(r.Log.End())}, b)
 	case ActionAppend:
 		yield(Args{Count: 1}, b)
+	case ActionAddVoter, ActionRemoveVoter, ActionUpdateVoter:
+		for i := range s.model.size() {
+			if id := ID(i + 1); s.model.changing().Has(id) {
+				yield(Args{Voter: id}, b)
+			}
+		}
 	case ActionCrash:
 		for k := range Survivors(r) {
 			yield(Args{Keep: k}, b)

@@ -53,9 +53,14 @@ func HandleFetchRequest(c *Ctx, r *Replica, m *Msg, a Args, out *Outbox) bool {
 		out.send(answer)
 		return true
 	}
-	if c.Require(FetchIsValid, c.Rules.CountsAsProgress(r, m, valid)) && c.Require(OfVoter, c.voters(r).Has(m.Src)) {
-		r.End[m.Src.index()] = m.Offset
-		c.advanceHighWatermark(r)
+	if c.Require(FetchIsValid, c.Rules.CountsAsProgress(r, m, valid)) {
+		ofVoter := c.Require(OfVoter, c.voters(r).Has(m.Src))
+		if ofVoter || c.Dynamic { // an observer that becomes a voter counts at once
+			r.End[m.Src.index()] = m.Offset
+		}
+		if ofVoter {
+			c.advanceHighWatermark(r)
+		}
 	}
 	if a.Park {
 		return true
@@ -100,6 +105,7 @@ func HandleFetchResponse(c *Ctx, r *Replica, m *Msg, _ Args, _ *Outbox) bool {
 	if c.Require(FetchDiverges, m.Diverging) {
 		if to := c.Rules.TruncationPoint(r, m); to < r.Log.End() {
 			r.Log.TruncateTo(to)
+			c.takeVoters(r, Truncated)
 		}
 		return true
 	}
@@ -114,9 +120,13 @@ func HandleFetchResponse(c *Ctx, r *Replica, m *Msg, _ Args, _ *Outbox) bool {
 			return true
 		}
 		r.Log.AppendAll(&m.Records)
+		if v, _ := m.Records.lastVoters(); v != 0 {
+			c.takeVoters(r, Appended)
+		}
 	}
 	if hw := min(m.HighWatermark, r.Log.End()); c.Require(MovesForward, hw > r.HighWatermark) {
 		r.HighWatermark = hw
+		c.takeVoters(r, Committed)
 	}
 	return true
 }

@@ -51,6 +51,12 @@ func (m *Model) Hides() []string {
 	} else {
 		add("Snapshots: a replica that is sent to one asks its leader for that and nothing else. Hidden are fetches beside a transfer, and snapshots of which the parts are many.")
 	}
+	if m.Dynamic() {
+		add("Replicas have no directory ids: one that has lost its disk and comes back is not another (KIP-853). Hidden as well is what a leader asks before it adds a voter: whether that is caught up, and knows the version.")
+	}
+	if m.Formed {
+		add("Formed: in the beginning A leads epoch 1, and all have what it writes first. Hidden is what can go wrong before that.")
+	}
 	switch old := m.old(); {
 	case m.PreVote == 0:
 		add("No replica knows pre-votes (KIP-996).")

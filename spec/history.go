@@ -34,7 +34,7 @@ type EpochStart struct {
 	Previous Epoch
 	Leader   ID
 	//lint:ignore U1000 what is interned has no padding
-	spare [3]uint16
+	spare [7]uint8
 }
 
 // maxStarts is how many epochs a model may have.
@@ -89,13 +89,17 @@ func Concerns(old, now *Replica) bool {
 
 // Observe brings the history up to date after a step of replica who from old, and
 // returns the properties of whole states that the step violates.
-func (g *Ghost) Observe(voters Set, replicas []*Replica, who int, old *Replica) checker.Props {
+func (g *Ghost) Observe(q Quorum, replicas []*Replica, who int, old *Replica) checker.Props {
 	now := replicas[who]
 	var bad checker.Props
 	if now.Role == Leader && old.Role != Leader {
 		bad |= g.noteLeader(now)
 	}
-	g.noteChosen(voters, replicas, now)
+	if q.Dynamic {
+		g.noteChosenBySets(q.Voters, replicas, now)
+	} else {
+		g.noteChosen(q.Voters, replicas, now)
+	}
 	if now.Role == Leader && now.HighWatermark > g.Exposed.End() {
 		from := g.Exposed.End()
 		upTo := min(now.HighWatermark, now.Log.End())
@@ -103,7 +107,7 @@ func (g *Ghost) Observe(voters Set, replicas []*Replica, who int, old *Replica) 
 		g.Exposed.AppendAll(&news)
 		g.ExposedIn.Append(Run{Count: int64(upTo - from), Epoch: now.Election.Epoch})
 	}
-	if now.Role == Leader && now.HighWatermark > old.HighWatermark && !flushedByMajority(voters, replicas, now) {
+	if now.Role == Leader && now.HighWatermark > old.HighWatermark && !flushedByMajority(q, replicas, now) {
 		bad |= HwSound
 	}
 	floor := &g.ReadFloor[now.ID.index()]
@@ -186,11 +190,20 @@ func startsAfter(starts []EpochStart, e Epoch) []EpochStart {
 // of that epoch: the prefix that they share is chosen. Replicas that are down count:
 // a crash may leave more than was known to be flushed, and they come back with it.
 func (g *Ghost) noteChosen(voters Set, replicas []*Replica, now *Replica) {
-	e := now.Election.Epoch
-	var holders [MaxReplicas]*Replica // by flushed end, descending
-	n := 0
+	holders, n := holdersIn(now.Election.Epoch, voters, replicas)
+	majority := voters.Len()/2 + 1
+	if n < majority {
+		return
+	}
+	by := holders[majority-1]
+	g.choose(&by.Disk, by.Disk.End(), now.Election.Epoch)
+}
+
+// holdersIn are those of a set that have a record of the epoch that they are in on their
+// disks, by flushed end, descending.
+func holdersIn(e Epoch, of Set, replicas []*Replica) (holders [MaxReplicas]*Replica, n int) {
 	for _, r := range replicas {
-		if !voters.Has(r.ID) || r.Election.Epoch != e || r.Disk.LastEpoch() != e {
+		if !of.Has(r.ID) || r.Election.Epoch != e || r.Disk.LastEpoch() != e {
 			continue
 		}
 		at := n
@@ -200,21 +213,55 @@ func (g *Ghost) noteChosen(voters Set, replicas []*Replica, now *Replica) {
 		holders[at] = r
 		n++
 	}
-	majority := voters.Len()/2 + 1
-	if n < majority {
-		return
-	}
-	by := holders[majority-1]
-	if from, to := g.Chosen.End(), by.Disk.End(); to > from {
-		news := by.Disk.Slice(from, to)
+	return holders, n
+}
+
+// choose notes that a log up to an offset is chosen.
+func (g *Ghost) choose(l *Log, to Offset, e Epoch) {
+	if from := g.Chosen.End(); to > from {
+		news := l.Slice(from, to)
 		g.Chosen.AppendAll(&news)
 		g.ChosenIn.Append(Run{Count: int64(to - from), Epoch: e})
 	}
 }
 
-// flushedByMajority: a majority of the voters has flushed everything below the
+// noteChosenBySets is noteChosen where sets change: a prefix is chosen by a majority of the
+// set that its last KRaftVoters record has. So it may end where somebody's disk does, or
+// before a record that brings another set.
+func (g *Ghost) noteChosenBySets(initial Set, replicas []*Replica, now *Replica) {
+	e := now.Election.Epoch
+	holders, n := holdersIn(e, All(MaxReplicas), replicas)
+	for i := range n {
+		l := &holders[i].Disk
+		for end := l.End(); end > g.Chosen.End() && l.At(end-1).Epoch == e; {
+			voters, at := l.votersBelow(end)
+			if voters == 0 {
+				voters = initial
+			}
+			have := 0
+			for _, h := range holders[:n] {
+				if voters.Has(h.ID) && h.Disk.End() >= end {
+					have++
+				}
+			}
+			if have >= voters.Len()/2+1 {
+				g.choose(l, end, e)
+				break
+			}
+			end = at
+		}
+	}
+}
+
+// flushedByMajority: a majority of the voters in force has flushed everything below the
 // high watermark of a leader, and the last of it is of its epoch.
-func flushedByMajority(voters Set, replicas []*Replica, leader *Replica) bool {
+func flushedByMajority(q Quorum, replicas []*Replica, leader *Replica) bool {
+	voters := q.Voters
+	if q.Dynamic {
+		if last, _ := leader.Log.lastVoters(); last != 0 {
+			voters = last
+		}
+	}
 	hw := leader.HighWatermark
 	if hw == 0 || hw > leader.Log.End() || leader.Log.At(hw-1).Epoch != leader.Election.Epoch {
 		return false
@@ -246,7 +293,7 @@ func missing(l *Log, epoch Epoch, history, in *Log) bool {
 // outline is what history and invariants may see of a replica.
 func outline(r *Replica, of checker.Sight) Replica {
 	if of == checker.SightChecked {
-		seen := Replica{Log: r.Log, HighWatermark: r.HighWatermark, LogStart: r.LogStart, Snapshots: r.Snapshots}
+		seen := Replica{Log: r.Log, HighWatermark: r.HighWatermark, LogStart: r.LogStart, Snapshots: r.Snapshots, Voters: r.Voters}
 		if r.Role == Leader {
 			seen.Role, seen.Election.Epoch = Leader, r.Election.Epoch
 		}

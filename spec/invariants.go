@@ -22,6 +22,9 @@ const (
 	SnapshotWhole
 	SnapshotCommitted
 	MonotonicLogStart
+	VoterSetFromLog
+	OneChange
+	QuorumOverlap
 	HighWatermarkPastLeaderChange
 	ClientRecordCommitted
 	HighWatermarkMovedByFlush
@@ -56,6 +59,15 @@ const (
 	TransferReplaced
 	SnapshotGone
 	LedWithSnapshot
+	VoterAdded
+	VoterRemoved
+	AddedVoterElected
+	CommittedFromOutside
+	RemovedLeaderResigned
+	ChangeTakenBack
+	VotersFromSnapshot
+	OutsiderVoted
+	VotedForOutsider
 )
 
 // SnapshotProperties are those of states and steps that say nothing where there are no
@@ -66,6 +78,14 @@ const SnapshotProperties = SnapshotCovers | LogContiguity | SnapshotWhole | Snap
 const snapshotBranches = SnapshotTaken | LogStartAdvanced | SnapshotInstalled | SnapshotInstalledOnEmpty | SnapshotInstalledOnBehind |
 	SnapshotInstalledOnDiverged | SnapshotInstalledOverLaterEpoch | LogContinuedSnapshot | TransferResumed | TransferOvertaken |
 	TransferReplaced | SnapshotGone | LedWithSnapshot
+
+// MembershipProperties are those of states that say nothing where the voter set does not
+// change.
+const MembershipProperties = VoterSetFromLog | OneChange | QuorumOverlap
+
+// membershipBranches are the sometimes properties that need a change of the voter set.
+const membershipBranches = VoterAdded | VoterRemoved | AddedVoterElected | CommittedFromOutside | RemovedLeaderResigned |
+	ChangeTakenBack | VotersFromSnapshot | OutsiderVoted | VotedForOutsider
 
 // Properties lists them, in the order of their bits.
 var Properties = []checker.Property{
@@ -87,6 +107,9 @@ var Properties = []checker.Property{
 	{Name: "SnapshotWhole", Kind: checker.Invariant, Doc: "a snapshot holds each record below its end, and no other"},
 	{Name: "SnapshotCommitted", Kind: checker.Invariant, Doc: "a snapshot holds nothing that has not been exposed, as it was exposed"},
 	{Name: "MonotonicLogStart", Kind: checker.Always, Doc: "the start of a log never goes back, over restarts too", Restates: "LogStartIsLater"},
+	{Name: "VoterSetFromLog", Kind: checker.Invariant, Doc: "the voter set in force is that of the last KRaftVoters record in log and snapshot, committed or not", Restates: "VotersFrom"},
+	{Name: "OneChange", Kind: checker.Invariant, Doc: "of the records that change the voter set a log has at most one that was never exposed", Restates: "NoUncommittedChange"},
+	{Name: "QuorumOverlap", Kind: checker.Invariant, Doc: "no voter set in a log is empty, and any majority of one meets any of the next"},
 	{Name: "HighWatermarkPastLeaderChange", Kind: checker.Sometimes, Doc: "a leader commits its LeaderChange record alone, without a client"},
 	{Name: "ClientRecordCommitted", Kind: checker.Sometimes, Doc: "a leader commits a client's record"},
 	{Name: "HighWatermarkMovedByFlush", Kind: checker.Sometimes, Doc: "the flush of the leader is what completes a majority"},
@@ -121,6 +144,15 @@ var Properties = []checker.Property{
 	{Name: "TransferReplaced", Kind: checker.Sometimes, Doc: "a follower that receives a snapshot is sent to another"},
 	{Name: "SnapshotGone", Kind: checker.Sometimes, Doc: "the leader has a snapshot no more that is being received"},
 	{Name: "LedWithSnapshot", Kind: checker.Sometimes, Doc: "a replica leads whose log does not begin at 0"},
+	{Name: "VoterAdded", Kind: checker.Sometimes, Doc: "a leader commits that a replica joins the voter set"},
+	{Name: "VoterRemoved", Kind: checker.Sometimes, Doc: "a leader commits that a replica leaves the voter set"},
+	{Name: "AddedVoterElected", Kind: checker.Sometimes, Doc: "a replica leads that was no voter in the beginning"},
+	{Name: "CommittedFromOutside", Kind: checker.Sometimes, Doc: "a leader that is no voter moves its high watermark, by the logs of others alone"},
+	{Name: "RemovedLeaderResigned", Kind: checker.Sometimes, Doc: "a leader that is no voter any more resigns, once that is committed"},
+	{Name: "ChangeTakenBack", Kind: checker.Sometimes, Doc: "a follower cuts a KRaftVoters record off its log, and the set before is in force again"},
+	{Name: "VotersFromSnapshot", Kind: checker.Sometimes, Doc: "a follower learns a change of the voter set from a snapshot"},
+	{Name: "OutsiderVoted", Kind: checker.Sometimes, Doc: "a replica grants its vote though it is no voter in its own set"},
+	{Name: "VotedForOutsider", Kind: checker.Sometimes, Doc: "a replica votes for a candidate that is no voter in its own set"},
 }
 
 // CheckOne returns the invariants that one replica violates.
@@ -134,6 +166,9 @@ func CheckOne(r *Replica, g *Ghost) checker.Props {
 	}
 	if !g.follows(&r.Log) {
 		bad |= UniqueEpochOffset
+	}
+	if last, at := r.Log.lastVoters(); last != 0 || at != Unknown || r.Voters != 0 {
+		bad |= checkVoters(r, g)
 	}
 	if r.LogStart > 0 || len(r.Snapshots.All()) > 0 {
 		bad |= checkSnapshots(r, g)
@@ -238,7 +273,7 @@ func ReachStep(a ActionID, old, now *Replica) checker.Props {
 		if now.HighWatermark == now.EpochStart+1 {
 			reached |= HighWatermarkPastLeaderChange
 		}
-		if now.HighWatermark > now.EpochStart+1 {
+		if now.HighWatermark > now.EpochStart+1 && (now.Voters == 0 || now.commitsData(old.HighWatermark)) {
 			reached |= ClientRecordCommitted
 		}
 		if a == ActionFlush {
@@ -251,6 +286,9 @@ func ReachStep(a ActionID, old, now *Replica) checker.Props {
 	}
 	if old.Fetching.Position > 0 && now.Election.Epoch > old.Election.Epoch && now.Fetching.Snapshot.End == 0 {
 		reached |= TransferOvertaken
+	}
+	if old.Voters|now.Voters != 0 {
+		reached |= reachMembership(a, old, now)
 	}
 	learned := old.Election.Leader == Nobody && now.Election.Leader != Nobody && now.Election.Epoch == old.Election.Epoch
 	switch a {

@@ -17,6 +17,8 @@ type RecordKind uint8
 const (
 	LeaderChange RecordKind = iota // written by a leader when its epoch begins
 	Data                           // written for a client
+	KRaftVersion                   // written by the first leader of a quorum that can change
+	KRaftVoters                    // the voter set from here on (KIP-853)
 	// OwnKinds and above are of whoever puts the specification together with another. To
 	// a replica they are records of a client.
 	OwnKinds
@@ -30,12 +32,13 @@ type Run struct {
 	Count  int64
 	Epoch  Epoch
 	Origin ID
+	Voters Set // of a KRaftVoters record
 	Life   uint8
 	Kind   RecordKind
 }
 
 func (a Run) sameRecords(b Run) bool {
-	return a.Epoch == b.Epoch && a.Origin == b.Origin && a.Life == b.Life && a.Kind == b.Kind
+	return a.Epoch == b.Epoch && a.Origin == b.Origin && a.Life == b.Life && a.Kind == b.Kind && a.Voters == b.Voters
 }
 
 // maxRuns is how many runs a log of a model may have: more is a model error.

@@ -17,6 +17,9 @@ type past struct {
 	below *past // the beginning of the beginning
 	runs  []Run // what follows that
 	end   Offset
+	// The last KRaftVoters record of it, see votersBelow.
+	voters   Set
+	votersAt Offset
 	// follows: it is known to follow the starts of epochs (Ghost.follows).
 	follows bool
 }
@@ -178,6 +181,7 @@ func (l *Log) settle() *past {
 	}
 	runs, last := l.more.runs, len(l.more.runs)-1
 	p := &past{below: l.more.past, runs: runs[:last:last], end: l.end - Offset(runs[last].Count)}
+	p.voters, p.votersAt = l.votersBelow(p.end)
 	l.more = &longLog{p, runs[last:]}
 	return p
 }

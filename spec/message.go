@@ -72,6 +72,8 @@ type Msg struct {
 	// Late: its connection has been closed, or it is a copy. It may still
 	// arrive, and no longer keeps the sender from sending another.
 	Late bool
+	//lint:ignore U1000 what is interned has no padding
+	spare [3]uint8
 }
 
 // Outbox is what an action sends.

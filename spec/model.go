@@ -22,6 +22,13 @@ type Model struct {
 	// Snapshots is how many are taken, 0: none, and nothing that goes with them; Parts in
 	// how many parts one is transferred (1 if 0).
 	Snapshots, Parts uint8
+	// Adds, Removes and Updates are how many changes of the voter set are begun (KIP-853); if
+	// none is, the quorum is static (kraft.version 0). Observers may be added.
+	Adds, Removes, Updates uint8
+	// Changing are those that may be added, removed and updated; empty: all.
+	Changing Set
+	// Formed: A leads epoch 1 in the beginning, and all have the first records of it.
+	Formed bool
 	// InFlight is how many messages may be in flight at once.
 	InFlight int
 	// Immediate kinds of messages are sent, handled and answered in one step.
@@ -47,7 +54,7 @@ type Model struct {
 
 // HasBudgets says whether states differ in budget counters at all.
 func (m *Model) HasBudgets() bool {
-	return m.Records+m.Crashes+m.Disks+m.Reads+m.Resigns+m.Late+m.Snapshots > 0
+	return m.Records+m.Crashes+m.Disks+m.Reads+m.Resigns+m.Late+m.Snapshots+m.Adds+m.Removes+m.Updates > 0
 }
 
 // Pin is what a model must give: distinct states, the same without budget
@@ -62,6 +69,9 @@ func (m *Model) Pin() (Pin, bool) {
 	p, ok := pins[m.Name]
 	return p, ok
 }
+
+// Dynamic says whether the voter set may change (kraft.version 1).
+func (m *Model) Dynamic() bool { return m.Adds+m.Removes+m.Updates > 0 }
 
 // KindSet is a set of kinds of messages.
 type KindSet uint8
@@ -80,6 +90,22 @@ func (s KindSet) has(k Kind) bool { return s>>k&1 == 1 }
 func (m *Model) size() int { return m.Voters + m.Observers }
 
 func (m *Model) voters() Set { return Set(1<<m.Voters - 1) }
+
+// changing are those whom a change of the voter set may be about.
+func (m *Model) changing() Set {
+	if m.Changing != 0 {
+		return m.Changing
+	}
+	return All(m.size())
+}
+
+// standing are those that may be voters at some time.
+func (m *Model) standing() Set {
+	if m.Dynamic() {
+		return All(m.size())
+	}
+	return m.voters()
+}
 
 // old are the replicas that know no pre-votes, where some do.
 func (m *Model) old() Set {
@@ -126,13 +152,20 @@ func (m *Model) Constants() string {
 	for _, b := range []struct {
 		n    uint8
 		name string
-	}{{m.Records, "records"}, {m.Crashes, "crashes"}, {m.Disks, "lost disks"}, {m.Reads, "reads"}, {m.Resigns, "resignations"}, {m.Late, "late"}, {m.Snapshots, "snapshots"}} {
+	}{{m.Records, "records"}, {m.Crashes, "crashes"}, {m.Disks, "lost disks"}, {m.Reads, "reads"}, {m.Resigns, "resignations"}, {m.Late, "late"}, {m.Snapshots, "snapshots"},
+		{m.Adds, "voters added"}, {m.Removes, "removed"}, {m.Updates, "updated"}} {
 		if b.n > 0 {
 			s += fmt.Sprintf(", %s %d", b.name, b.n)
 		}
 	}
+	if m.Changing != 0 {
+		s += " of " + m.Changing.String()
+	}
 	if m.Parts > 0 {
 		s += fmt.Sprintf(" in %d parts", m.Parts)
+	}
+	if m.Formed {
+		s += ", formed"
 	}
 	s += fmt.Sprintf(", in flight %d", m.InFlight)
 	if m.Immediate != 0 {

@@ -20,7 +20,10 @@ var (
 )
 
 // Models are all models.
-var Models = []Model{
+var Models = append(fixedModels, membershipModels...)
+
+// fixedModels are those in which the voter set is what it is.
+var fixedModels = []Model{
 	{
 		Name: "single", Why: "a quorum of one: it elects itself, commits what it has flushed, restarts, reads, resigns",
 		Voters: 1, PreVote: All(1), Epochs: 3, Records: 2, Crashes: 2, Reads: 1, Resigns: 1, InFlight: 1, StaysDown: true,

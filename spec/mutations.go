@@ -1,5 +1,7 @@
 package spec
 
+import "slices"
+
 // Mutation is a bug put back into the protocol: one rule overridden. The checker
 // must catch it by the named property in the named model.
 type Mutation struct {
@@ -22,7 +24,7 @@ type Mutation struct {
 }
 
 // Mutations are all known mutations, in the order of the protocol.
-var Mutations = append(logMutations, snapshotMutations...)
+var Mutations = slices.Concat(logMutations, snapshotMutations, membershipMutations)
 
 var logMutations = []Mutation{
 	{

@@ -9,6 +9,8 @@ type Rules struct {
 	VotesSuffice func(c *Ctx, r *Replica) bool
 	// MayStand: the timer of r, if it fires, makes it stand.
 	MayStand func(r *Replica) bool
+	// Electable: r may come to lead, as a voter or as one that has not left for good.
+	Electable func(c *Ctx, r *Replica) bool
 	// MayAbandon: r gives up asking for pre-votes.
 	MayAbandon func(r *Replica) bool
 	// Tally notes that src granted.
@@ -58,6 +60,18 @@ type Rules struct {
 	// IsConfirmed: the leader was confirmed since the read began.
 	IsConfirmed func(c *Ctx, r *Replica) bool
 
+	// VotersFrom is the voter set in force at r, whose set was r.Voters before something
+	// happened; none if it is that with which the cluster began.
+	VotersFrom func(r *Replica, after Happened) Set
+	// Counts are those whose logs decide how far the high watermark of a leader goes.
+	Counts func(c *Ctx, r *Replica) Set
+	// MayChange: a leader may change the voter set. ChangeCommitted: the last change is
+	// committed.
+	MayChange, ChangeCommitted func(r *Replica) bool
+	// Base is the set that a change starts from, With and Without what it makes of it.
+	Base          func(c *Ctx, r *Replica) Set
+	With, Without func(r *Replica, voters Set, id ID) Set
+
 	// MaySnapshot: what is below end may be in a snapshot.
 	MaySnapshot func(r *Replica, end Offset) bool
 	// MaySnapshotUnflushed: also if the log is not on disk up to there.
@@ -89,6 +103,7 @@ func CleanRules() *Rules {
 		MayStand: func(r *Replica) bool {
 			return r.Role == Follower || r.Role == Unattached || r.Role == Candidate
 		},
+		Electable:          electable,
 		MayAbandon:         func(r *Replica) bool { return r.Role == Prospective },
 		AnswersStale:       func(*Replica, *Msg) bool { return true },
 		Heeds:              func(*Ctx, *Replica, *Msg) bool { return true },
@@ -106,7 +121,7 @@ func CleanRules() *Rules {
 			switch {
 			case r.Election.Leader == r.ID:
 				return Resigned
-			case r.Election.Voted == r.ID && r.Election.Leader == Nobody && c.isVoter(r):
+			case r.Election.Voted == r.ID && r.Election.Leader == Nobody && c.Rules.Electable(c, r):
 				return Candidate
 			case r.Election.Leader != Nobody:
 				return Follower
@@ -127,6 +142,16 @@ func CleanRules() *Rules {
 			voters := c.voters(r)
 			return (r.Confirmed & voters).Len() >= c.Rules.Majority(voters.Len())
 		},
+		VotersFrom: votersFrom,
+		Counts:     func(c *Ctx, r *Replica) Set { return c.voters(r) },
+		MayChange:  func(r *Replica) bool { return r.HighWatermark > r.EpochStart },
+		ChangeCommitted: func(r *Replica) bool {
+			_, at := r.Log.lastVoters()
+			return at < r.HighWatermark || r.HighWatermark == Unknown // and then MayChange refuses
+		},
+		Base:                 func(c *Ctx, r *Replica) Set { return c.voters(r) },
+		With:                 func(_ *Replica, voters Set, id ID) Set { return voters.With(id) },
+		Without:              func(_ *Replica, voters Set, id ID) Set { return voters &^ SetOf(id) },
 		MaySnapshot:          func(r *Replica, end Offset) bool { return end <= r.HighWatermark },
 		MaySnapshotUnflushed: func(*Replica) bool { return false },
 		Snapshot:             func(r *Replica, end Offset) Snapshot { return Snapshot{End: end, Epoch: r.epochBefore(end)} },

@@ -159,6 +159,7 @@ func InstallSnapshot(c *Ctx, r *Replica, _ Args, _ *Outbox) bool {
 	r.Snapshots.add(s)
 	r.Log, r.Disk = log, disk
 	r.LogStart, r.HighWatermark = s.End, s.End
+	c.takeVoters(r, Installed)
 	r.Fetching = Fetching{}
 	return true
 }

@@ -174,7 +174,7 @@ type Fetching struct {
 	From  ID
 	Mixed bool
 	//lint:ignore U1000 what is interned has no padding
-	spare [5]uint8
+	spare [6]uint8
 }
 
 // String lists the snapshots.

@@ -4,7 +4,7 @@ import "fmt"
 
 // ID names a replica: 1 is A, 2 is B, and so on. IDs are compared, never counted
 // with.
-type ID uint16
+type ID uint8
 
 // Nobody is the leader or the voted replica when there is none.
 const Nobody ID = 0
@@ -89,6 +89,8 @@ type Election struct {
 	Epoch  Epoch
 	Leader ID
 	Voted  ID
+	//lint:ignore U1000 what is interned has no padding
+	spare uint16
 }
 
 // Replica is the state of one replica. Fields that belong to one role are zero
@@ -124,6 +126,10 @@ type Replica struct {
 	ReadRound uint32
 
 	ID ID
+	// Voters is the voter set in force, if the log has a record of one: that of the last
+	// such record (KIP-853), which [Rules.VotersFrom] makes sure of. Else it is empty, and the
+	// set with which the cluster began is in force.
+	Voters Set
 	// Life is how often this leader has been restarted as leader of this very
 	// epoch. Kafka never does that (KAFKA-10527), so it stays 0.
 	Life    uint16

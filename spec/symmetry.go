@@ -9,14 +9,14 @@ import "github.com/quorate/quorate/checker"
 func (s *System) Interchangeable() [][]uint8 {
 	m := s.model
 	type part struct {
-		voter, preVote, changed bool
-		stands                  uint64 // by epoch
+		voter, preVote, changed, changing, leads bool
+		stands                                   uint64 // by epoch
 	}
 	var parts []part
 	var groups [][]uint8
 	for i := range m.size() {
 		id := ID(i + 1)
-		p := part{voter: m.voters().Has(id), preVote: m.PreVote.Has(id), changed: s.variant.on(id)}
+		p := part{voter: m.voters().Has(id), preVote: m.PreVote.Has(id), changed: s.variant.on(id), changing: m.changing().Has(id), leads: m.Formed && id == 1}
 		for e := Epoch(1); e <= m.Epochs; e++ {
 			if m.mayStand(e, id) {
 				p.stands |= 1 << e
@@ -71,6 +71,9 @@ func (p renaming) log(l *Log) Log {
 	to := *l
 	for i := range to.runs[:to.n] {
 		to.runs[i].Origin = p.id(to.runs[i].Origin)
+		if v := to.runs[i].Voters; v != 0 {
+			to.runs[i].Voters = p.set(v)
+		}
 	}
 	return to
 }
@@ -78,7 +81,7 @@ func (p renaming) log(l *Log) Log {
 // PermuteProcess implements checker.Symmetric.
 func (s *System) PermuteProcess(perm checker.Perm, r *Replica) Replica {
 	p, to := renaming(perm), *r
-	to.ID = p.id(r.ID)
+	to.ID, to.Voters = p.id(r.ID), p.set(r.Voters)
 	to.Log, to.Disk = p.log(&r.Log), p.log(&r.Disk)
 	to.End = p.offsets(&r.End)
 	to.Fetching.Contents, to.Fetching.From = p.log(&r.Fetching.Contents), p.id(r.Fetching.From)

@@ -50,6 +50,9 @@ const (
 	budgetResigns
 	budgetLate
 	budgetSnapshots
+	budgetAdds
+	budgetRemoves
+	budgetUpdates
 	numBudgets
 )
 
@@ -65,7 +68,7 @@ func NewSystem(m *Model, v Variant) *System {
 	if v.Mutation != nil {
 		v.Mutation.Override(s.changed)
 	}
-	s.ctx = Ctx{Rules: s.changed, Voters: m.voters(), Old: m.old(), Trial: &s.trial}
+	s.ctx = Ctx{Rules: s.changed, Voters: m.voters(), Dynamic: m.Dynamic(), Old: m.old(), Trial: &s.trial}
 	s.info = &checker.Info{
 		Name:        m.Name,
 		Constants:   []checker.Constant{{Name: "model", Value: m.Constants()}},
@@ -73,12 +76,13 @@ func NewSystem(m *Model, v Variant) *System {
 		Bounds:      []string{"epochs", "who may stand"},
 		MaxInFlight: m.InFlight,
 		Hides:       m.Hides(),
-		Legend:      "[L1A 2Cx3] is a log: the LeaderChange record of A's epoch 1, three client records of C's epoch 2; exposed is what any leader's high watermark ever covered, chosen what no later leader may lack",
+		Legend:      "[L1A 2Cx3] is a log: the LeaderChange record of A's epoch 1, three client records of C's epoch 2; V2C{BC} in it a voter set that C writes; exposed is what any leader's high watermark ever covered, chosen what no later leader may lack",
 		FormatStep:  func(who int, i checker.Instance) string { return formatStep(m, who, i) },
 		Budgets: []checker.BudgetInfo{
 			{}, {Name: "client records", Limit: m.Records}, {Name: "crashes", Limit: m.Crashes}, {Name: "lost disks", Limit: m.Disks},
 			{Name: "reads", Limit: m.Reads}, {Name: "resignations", Limit: m.Resigns}, {Name: "late messages", Limit: m.Late},
-			{Name: "snapshots", Limit: m.Snapshots},
+			{Name: "snapshots", Limit: m.Snapshots}, {Name: "voters added", Limit: m.Adds}, {Name: "voters removed", Limit: m.Removes},
+			{Name: "voters updated", Limit: m.Updates},
 		},
 	}
 	for a := ActionID(0); a < NumActions; a++ {
@@ -118,7 +122,8 @@ func (s *System) GuardCounts() []checker.GuardCount {
 	return list
 }
 
-// Init implements checker.System: all replicas have empty disks and are up.
+// Init implements checker.System: all replicas have empty disks and are up, or have
+// formed a quorum.
 func (s *System) Init(yield func([]Replica, []Msg, Ghost)) {
 	var all []Replica
 	for i := 0; i < s.model.size(); i++ {
@@ -128,6 +133,10 @@ func (s *System) Init(yield func([]Replica, []Msg, Ghost)) {
 			v = PreVote
 		}
 		all = append(all, NewReplica(id, v))
+	}
+	if s.model.Formed {
+		yield(all, nil, s.formed(all))
+		return
 	}
 	yield(all, nil, Ghost{})
 }
@@ -239,7 +248,15 @@ func (s *System) Local(r *Replica, b checker.Budget, out *steps) {
 		s.try(r, nil, ActionStartRead, Args{}, out)
 	case budgetSnapshots:
 		for end := int64(1); end <= int64(r.Log.End()); end++ {
-			s.try(r, nil, ActionTakeSnapshot, Args{Count: end}, out)
+			if !r.Log.cutsBatch(Offset(end)) {
+				s.try(r, nil, ActionTakeSnapshot, Args{Count: end}, out)
+			}
+		}
+	case budgetAdds, budgetRemoves, budgetUpdates:
+		for i := range m.size() {
+			if id := ID(i + 1); m.changing().Has(id) {
+				s.try(r, nil, changes[b-budgetAdds], Args{Voter: id}, out)
+			}
 		}
 	case budgetResigns:
 		if m.CheckQuorum {
@@ -248,6 +265,14 @@ func (s *System) Local(r *Replica, b checker.Budget, out *steps) {
 			s.try(r, nil, ActionResign, Args{}, out)
 		}
 	}
+}
+
+// changes of the voter set, in the order of their budgets.
+var changes = [...]ActionID{ActionAddVoter, ActionRemoveVoter, ActionUpdateVoter}
+
+// leaves says whether a leader has to give up: it is no voter, and that is committed.
+func (s *System) leaves(r *Replica) bool {
+	return s.ctx.Dynamic && r.Role == Leader && !s.ctx.isVoter(r) && r.HighWatermark != Unknown && s.clean.ChangeCommitted(r)
 }
 
 // free lists what costs no budget.
@@ -278,12 +303,17 @@ func (s *System) free(r *Replica, out *steps) {
 	if m.Snapshots > 0 {
 		s.snapshots(r, out)
 	}
+	if s.leaves(r) {
+		s.try(r, nil, ActionResign, Args{}, out)
+	}
 }
 
 // snapshots lists what else replicas do with snapshots.
 func (s *System) snapshots(r *Replica, out *steps) {
 	for to := int64(1); to <= int64(r.Log.End()); to++ {
-		s.try(r, nil, ActionAdvanceLogStart, Args{Count: to}, out)
+		if !r.Log.cutsBatch(Offset(to)) {
+			s.try(r, nil, ActionAdvanceLogStart, Args{Count: to}, out)
+		}
 	}
 	if r.Fetching.Snapshot.End > 0 {
 		s.try(r, nil, ActionSendFetchSnapshot, Args{Dst: r.Election.Leader}, out)
@@ -303,7 +333,7 @@ func (s *System) asks(r *Replica, dst ID) bool {
 	if r.Role == Follower {
 		return dst == r.Election.Leader && r.Fetching.Snapshot.End == 0 // else SendFetchSnapshot
 	}
-	return s.model.Bootstrap || !s.ctx.Voters.Has(r.ID)
+	return s.model.Bootstrap || !s.ctx.isVoter(r)
 }
 
 // raiseEpoch lists an action that raises the epoch, if the model has room.
@@ -335,7 +365,9 @@ func (s *System) Deliver(r *Replica, m *Msg, out *steps) {
 		return
 	}
 	for k := int64(0); k <= int64(r.Log.End()); k++ {
-		s.try(r, m, a, Args{Count: k}, out)
+		if !r.Log.cutsBatch(m.Offset + Offset(k)) {
+			s.try(r, m, a, Args{Count: k}, out)
+		}
 	}
 	if s.model.Park {
 		n := len(out.List)
@@ -390,7 +422,7 @@ func (s *System) Route(m *Msg) checker.Route {
 
 // Observe implements checker.System.
 func (s *System) Observe(g *Ghost, v *checker.View[Replica]) checker.Props {
-	return g.Observe(s.ctx.Voters, v.P[:v.N], v.Actor, v.Old)
+	return g.Observe(s.ctx.Quorum(), v.P[:v.N], v.Actor, v.Old)
 }
 
 // Outline implements checker.Outliner.
@@ -405,7 +437,7 @@ func (s *System) CheckPair(a, b *Replica) checker.Props { return CheckPair(a, b)
 // Refusal is the guard that keeps r from taking an instance, NoGuard if none does.
 func (s *System) Refusal(r *Replica, m *Msg, i checker.Instance) Guard {
 	trial := Trial{}
-	c := Ctx{Voters: s.ctx.Voters, Old: s.ctx.Old, Trial: &trial}
+	c := Ctx{Voters: s.ctx.Voters, Dynamic: s.ctx.Dynamic, Old: s.ctx.Old, Trial: &trial}
 	s.software(&c, r.ID)
 	next := *r
 	var out Outbox

@@ -183,7 +183,7 @@ func (v *validator) move(w *world, n int, a spec.ActionID, next *spec.Replica) c
 		w.ghost.NoteStarts(now)
 	} else if spec.Concerns(&old, now) {
 		exposed, chosen := w.ghost.Exposed.End(), w.ghost.Chosen.End()
-		bad |= w.ghost.Observe(v.who.voters, others, n, &old)
+		bad |= w.ghost.Observe(v.ctx.Quorum(), others, n, &old)
 		if w.ghost.Exposed.End() != exposed || w.ghost.Chosen.End() != chosen {
 			for i, r := range others {
 				if i != n {

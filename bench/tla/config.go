@@ -10,10 +10,10 @@ import (
 )
 
 // twin says whether the twin has a property: all but those that something is reached and
-// those of snapshots.
+// those of snapshots and of membership.
 func twin(p checker.Property) bool {
 	at := slices.IndexFunc(spec.Properties, func(other checker.Property) bool { return other.Name == p.Name })
-	return p.Kind != checker.Sometimes && spec.SnapshotProperties>>at&1 == 0
+	return p.Kind != checker.Sometimes && (spec.SnapshotProperties|spec.MembershipProperties)>>at&1 == 0
 }
 
 // stateful are properties that we judge of steps, since a step is where they can

@@ -269,6 +269,26 @@ Model_lost_disk ==
      late |-> 0, inFlight |-> 1, immediate |-> {}, silent |-> {"BeginQuorumEpoch"}, mergeFlush |-> FALSE,
      staysDown |-> FALSE, bootstrap |-> FALSE, checkQuorum |-> FALSE, park |-> FALSE]
 
+\* add-voter is not here: the twin has no Adds.
+
+\* add-fourth is not here: the twin has no Adds.
+
+\* remove-leader is not here: the twin has no Removes.
+
+\* leader-leaves is not here: the twin has no Removes.
+
+\* remove-two is not here: the twin has no Removes.
+
+\* two-changes is not here: the twin has no Removes.
+
+\* update-voter is not here: the twin has no Adds.
+
+\* voters-snapshot is not here: the twin has no Snapshots.
+
+\* voters-crash is not here: the twin has no Removes.
+
+\* voters-reads is not here: the twin has no Removes.
+
 M == CASE Model = "single" -> Model_single
        [] Model = "pair" -> Model_pair
        [] Model = "election" -> Model_election

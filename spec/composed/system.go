@@ -111,7 +111,7 @@ func (s *System) Init(yield func([]Process, []Msg, spec.Ghost)) {
 			for i := range all {
 				list[i] = &all[i].Replica
 			}
-			g.Observe(s.model.ours(), list, 0, &was)
+			g.Observe(spec.Quorum{Voters: s.model.ours()}, list, 0, &was)
 		}
 		yield(all, nil, g)
 	})
@@ -359,7 +359,7 @@ func (s *System) Observe(g *spec.Ghost, v *checker.View[Process]) checker.Props 
 	for i := range v.N {
 		replicas[i] = &v.P[i].Replica
 	}
-	bad := g.Observe(s.model.ours(), replicas[:v.N], v.Actor, &v.Old.Replica)
+	bad := g.Observe(spec.Quorum{Voters: s.model.ours()}, replicas[:v.N], v.Actor, &v.Old.Replica)
 	if bad&spec.HwSound != 0 && v.P[v.Actor].HighWatermark > 0 {
 		bad |= CommittedByMajority
 	}
