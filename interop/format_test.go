@@ -167,8 +167,7 @@ func tryKraftd(args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestDynamicQuorum starts Kafka on what kraftd format -standalone has prepared, which
-// kraftd does not run yet. The log begins with the voters, then with the bootstrap in a
+// TestDynamicQuorum starts Kafka on what kraftd format -standalone has prepared. The log begins with the voters, then with the bootstrap in a
 // transaction, the records of the zero checkpoint among them.
 func TestDynamicQuorum(t *testing.T) {
 	m := cluster(t, 1)[0]
