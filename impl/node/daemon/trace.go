@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -128,23 +129,29 @@ func (r *recorder) begin(ctx context.Context, n *node.Node, run string) error {
 	if err := n.StartTrace(ctx, file); err != nil {
 		return err
 	}
-	return errors.Join(r.describe(filepath.Dir(file)), os.WriteFile(r.on(), []byte(run+"\n"), 0o644))
+	return errors.Join(r.describe(n, filepath.Dir(file)), os.WriteFile(r.on(), []byte(run+"\n"), 0o644))
 }
 
 // describe writes who takes part in the run, unless another node has.
-func (r *recorder) describe(dir string) error {
+func (r *recorder) describe(n *node.Node, dir string) error {
 	run := struct {
 		Kind      string  `json:"kind"`
 		Voters    []int32 `json:"voters"`
 		Observers []int32 `json:"observers,omitempty"`
 		PreVote   bool    `json:"preVote"`
+		// KRaftVersion is 1 where the voters are in the log.
+		KRaftVersion int16 `json:"kraftVersion,omitempty"`
 	}{Kind: "real", PreVote: !r.cfg.DisablePreVote}
-	voter := false
 	for _, v := range r.cfg.Voters {
 		run.Voters = append(run.Voters, int32(v.ID))
-		voter = voter || v.ID == r.cfg.ID
 	}
-	if !voter {
+	if voters, dynamic := n.Voters(); dynamic {
+		run.KRaftVersion, run.Voters = 1, nil
+		for _, v := range voters {
+			run.Voters = append(run.Voters, v.ID)
+		}
+	}
+	if !slices.Contains(run.Voters, int32(r.cfg.ID)) {
 		run.Observers = []int32{int32(r.cfg.ID)}
 	}
 	b, err := json.Marshal(run)
