@@ -211,8 +211,15 @@ func checkTraces(cmd *cobra.Command, list []traces.Recording, run *traces.Run, o
 			return errors.Join(show(), err)
 		}
 		judged := res.Verdict
-		if beside != nil && beside.Rejection != nil {
+		switch {
+		case beside == nil || beside.Verdict == traces.Accepted:
+		case beside.Verdict == traces.Rejected:
 			worst, judged = exitViolated, traces.Rejected
+		case judged == traces.Accepted:
+			judged = traces.OutOfBudget
+			if worst == exitHolds {
+				worst = exitLimit
+			}
 		}
 		if res.Rejection != nil && out.draws() {
 			out.behaviours = append(out.behaviours, res.Rejection.Behaviour(rec.Name))

@@ -142,8 +142,13 @@ func (c *Controller) Apply(b node.Batch) error {
 	if err := c.state.Apply(b); err != nil {
 		return err
 	}
-	c.replayed(b)
-	return c.learn()
+	if c.knownID() == "" { // it is adopted because it was applied
+		c.replayed(b, nil)
+		return c.learn()
+	}
+	err := c.learn()
+	c.replayed(b, err)
+	return err
 }
 
 // Load implements [node.Machine].
@@ -151,8 +156,15 @@ func (c *Controller) Load(r node.SnapshotReader) error {
 	if err := c.state.Load(r); err != nil {
 		return err
 	}
-	c.loaded(r.ID())
-	if err := c.learn(); err != nil {
+	known := c.knownID() != ""
+	if !known {
+		c.loaded(r.ID(), nil)
+	}
+	err := c.learn()
+	if known {
+		c.loaded(r.ID(), err)
+	}
+	if err != nil {
 		return err
 	}
 	if c.cfg.Loaded == nil || r.ID().End == 0 || c.version() == 0 {

@@ -45,7 +45,8 @@ type start struct {
 	zero    bool // the zero checkpoint, with these records
 	records [][]byte
 	snap    *event.Snap
-	old     bool // the zero checkpoint as a snapshot
+	old     bool  // the zero checkpoint as a snapshot
+	failed  error // the node ends with it
 }
 
 // begins records once with what.
@@ -57,6 +58,9 @@ func (c *Controller) begins(s start) {
 	e := event.Event{Concern: event.Bootstrap, Action: "Start", Snap: s.snap, Old: s.old}
 	if s.snap != nil {
 		e.End = s.snap.End
+	}
+	if s.failed != nil {
+		e.Fatal = s.failed.Error()
 	}
 	if s.zero {
 		f := concern.FileOf(s.records, nil)
@@ -73,24 +77,30 @@ func (c *Controller) begins(s start) {
 	c.record(e)
 }
 
-// loaded records that a snapshot has taken the place of what there was.
-func (c *Controller) loaded(id snapshot.ID) {
+// loaded records that a snapshot has taken the place of what there was. failed: the node ends
+// with that.
+func (c *Controller) loaded(id snapshot.ID, failed error) {
 	if c.cfg.Trace == nil {
 		return
 	}
 	snap := &event.Snap{End: id.End, Epoch: id.Epoch}
 	switch {
 	case id.End == 0:
-		c.begins(start{zero: true, old: true})
+		c.begins(start{zero: true, old: true, failed: failed})
 	case !c.begun:
-		c.begins(start{snap: snap})
+		c.begins(start{snap: snap, failed: failed})
 	default:
-		c.record(event.Event{Concern: event.Bootstrap, Action: "InstallSnapshot", Snap: snap, End: id.End})
+		e := event.Event{Concern: event.Bootstrap, Action: "InstallSnapshot", Snap: snap, End: id.End}
+		if failed != nil {
+			e.Fatal = failed.Error()
+		}
+		c.record(e)
 	}
 }
 
-// replayed records a batch, unless nothing in it means anything here.
-func (c *Controller) replayed(b node.Batch) {
+// replayed records a batch, unless nothing in it means anything here. failed: the node ends
+// with that.
+func (c *Controller) replayed(b node.Batch, failed error) {
 	if c.cfg.Trace == nil {
 		return
 	}
@@ -102,7 +112,11 @@ func (c *Controller) replayed(b node.Batch) {
 	if !slices.ContainsFunc(records, func(r event.Record) bool { return r.Kind != event.Data }) {
 		return
 	}
-	c.record(event.Event{Concern: event.Bootstrap, Action: "Replay", Epoch: b.Epoch, Base: b.Base, End: b.End, Records: records})
+	e := event.Event{Concern: event.Bootstrap, Action: "Replay", Epoch: b.Epoch, Base: b.Base, End: b.End, Records: records}
+	if failed != nil {
+		e.Fatal = failed.Error()
+	}
+	c.record(e)
 }
 
 func (c *Controller) adopts(id string) {

@@ -45,6 +45,9 @@ func (v *validator) unrecorded(s *state) (list []*state) {
 		})
 	}
 	for d := range s.dirs {
+		if !s.dirs[d].known {
+			continue
+		}
 		try(func(s *state) bool {
 			ok := s.nodes(d, func(n *clusterid.Node) bool { return v.ids.WriteMeta(n, min(d, 1)) })
 			s.drawn()
@@ -81,9 +84,23 @@ func (v *validator) crash(s *state) (list []*state) {
 		if !v.boot.Crash(&now.c, way) {
 			continue
 		}
-		for keep := range 1 << len(now.dirs) {
+		var unflushed []int
+		for i, d := range now.dirs {
+			if d.now != d.disk {
+				unflushed = append(unflushed, i)
+			}
+		}
+		if len(unflushed) > maxUnflushed {
+			panic(errBounds)
+		}
+		for keep := range 1 << len(unflushed) {
 			s := now.clone()
-			if s.lose(keep, formats) {
+			for bit, i := range unflushed {
+				if keep>>bit&1 == 1 {
+					s.dirs[i].now = s.dirs[i].disk
+				}
+			}
+			if s.lost(formats) {
 				s.stop()
 				list = append(list, s)
 			}
@@ -92,16 +109,14 @@ func (v *validator) crash(s *state) (list []*state) {
 	return list
 }
 
-// lose takes back names in directories, bit by bit, as far as they were not flushed.
-func (s *state) lose(keep int, formats bool) bool {
+// maxUnflushed bounds the directories that a crash may leave in two ways.
+const maxUnflushed = 6
+
+// lost takes what is left for what is on disk; false if the two specifications do not agree
+// on the file of the metadata directory, which they have each.
+func (s *state) lost(formats bool) bool {
 	for i := range s.dirs {
 		d := &s.dirs[i]
-		if keep>>i&1 == 1 {
-			if d.now == d.disk {
-				return false
-			}
-			d.now = d.disk
-		}
 		d.disk, d.offline = d.now, false
 	}
 	if len(s.dirs) == 0 || !s.dirs[0].known {
@@ -111,7 +126,6 @@ func (s *state) lose(keep int, formats bool) bool {
 		s.formatted()
 		return true
 	}
-	// The two specifications have the file of the metadata directory each.
 	return (s.c.Meta == 0) == (s.dirs[0].now.Form == clusterid.Missing) || s.dirs[0].now.Form == clusterid.Broken
 }
 

@@ -11,7 +11,7 @@ import (
 // Directories: format, starts, and what is written when an id is adopted.
 
 // maxDirs bounds the number of log directories.
-const maxDirs = 64
+const maxDirs = 16
 
 // dir is a log directory, of which nothing need be known yet.
 func (s *state) dir(d int) (*directory, *refusal) {

@@ -61,7 +61,10 @@ func (v *validator) begin(_ *node, s *state, e *event.Event) *refusal {
 	w.Loaded = loaded
 	s.take(w.Controller)
 	s.claimed, s.once = 0, nil
-	return v.image(s, w, e)
+	if r := v.image(s, w, e); r != nil {
+		return r
+	}
+	return v.rightID(s, e)
 }
 
 // files holds the bootstrap files against those that the specification knows.
@@ -152,11 +155,8 @@ func (v *validator) replay(n *node, s *state, e *event.Event) *refusal {
 		return r
 	}
 	s.take(w.Controller)
-	if r := v.rightID(s, e); r != nil {
-		return r
-	}
 	v.fold(s)
-	return nil
+	return v.rightID(s, e)
 }
 
 // part is a record of a batch as the specification has it.
@@ -210,7 +210,7 @@ func (v *validator) tie(n *node, e *event.Event, end int64) *refusal {
 }
 
 func (v *validator) claim(n *node, s *state, e *event.Event) *refusal {
-	hw := s.loaded + 1
+	hw := s.loaded // without the trace of the replica nobody says where it was
 	if n.replica.tied(e.Inc, e.After) {
 		begins, ok := n.replica.led[e.Epoch]
 		if !ok {

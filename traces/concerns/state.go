@@ -1,6 +1,7 @@
 package concerns
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,7 +13,7 @@ import (
 // Levels of metadata.version: from transactionLevel on there are transactions (KIP-868,
 // 3.6-IV1), from idLevel on there is a cluster id in the log (KIP-1262).
 const (
-	transactionLevel = 14
+	transactionLevel = 13
 	idLevel          = 35
 )
 
@@ -99,11 +100,20 @@ func (s *state) key() string {
 	return fmt.Sprintf("%v", c)
 }
 
+// errBounds: a run has more of something than fits into a state of the specification. Whoever
+// takes a step ends it so, and the verdict is that nothing is claimed.
+var errBounds = errors.New("more than a state of the specification holds")
+
+// maxContents bounds the bootstraps that can be told apart.
+const maxContents = 200
+
 // content gives records of a bootstrap a number.
 func (v *validator) content(f event.File) bootstrap.Content {
 	i := slices.Index(v.contents, f)
 	if i < 0 {
-		i = len(v.contents)
+		if i = len(v.contents); i == maxContents {
+			panic(errBounds)
+		}
 		v.contents = append(v.contents, f)
 	}
 	return firstContent + bootstrap.Content(i)
@@ -209,9 +219,15 @@ type view struct {
 }
 
 func (w *view) put(k bootstrap.Kind, epoch uint8, c bootstrap.Content) {
+	if w.at >= bootstrap.MaxLog-reserved {
+		panic(errBounds)
+	}
 	w.Log[w.at] = bootstrap.NewRecord(k, epoch, c)
 	w.at++
 }
+
+// reserved is room in a log for what one action appends.
+const reserved = 5
 
 // others puts one record in the place of those that do not matter.
 func (w *view) others(epoch uint8) { w.put(bootstrap.Ordinary, epoch, bootstrap.NoContent) }
@@ -300,6 +316,9 @@ func (s *state) seen(n *clusterid.Node) {
 	at, image := uint8(0), s.baseIDs
 	for _, r := range s.log[:s.handed] {
 		if one := r.ofIDs(image); one != 0 {
+			if at == clusterid.MaxLog {
+				panic(errBounds)
+			}
 			n.Log[at] = one
 			image = image.Apply(one)
 			at++

@@ -106,6 +106,10 @@ func (v *validator) image(s *state, w *view, e *event.Event) *refusal {
 
 // rightID: what a node has applied of a cluster is of the cluster whose id it has.
 func (v *validator) rightID(s *state, e *event.Event) *refusal {
+	if e.Fatal != "" {
+		s.stopped = true
+		return nil
+	}
 	own := v.clusterName(s.n.Mem)
 	if own == "" || e.Image == nil || e.Image.Cluster == "" || e.Image.Cluster == own {
 		return nil

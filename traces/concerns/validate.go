@@ -189,9 +189,16 @@ func Validate(inputs []Input, opt Options) (*Result, error) {
 	}
 	v.records.settle()
 	for _, n := range v.nodes {
-		if err := v.run(n); err != nil || v.res.Rejection != nil {
+		err := v.run(n)
+		switch {
+		case errors.Is(err, errBounds):
+			v.res.Verdict = traces.OutOfBudget
+			return &v.res, nil
+		case err != nil:
+			return nil, err
+		case v.res.Rejection != nil:
 			v.res.Verdict = traces.Rejected
-			return &v.res, err
+			return &v.res, nil
 		}
 	}
 	if v.judge(); v.res.Rejection != nil {
@@ -229,12 +236,22 @@ func load(in Input) (*node, error) {
 }
 
 // run holds the events of a node against the specification.
-func (v *validator) run(n *node) error {
+func (v *validator) run(n *node) (err error) {
 	defer n.replica.close()
+	at := 0
+	defer func() {
+		if p := recover(); p == error(errBounds) {
+			r := because("%v", errBounds)
+			v.res.Rejection, err = v.reject(n, at, r), errBounds
+		} else if p != nil {
+			panic(p)
+		}
+	}()
 	states := []*state{{}}
 	process := int32(0)
 	for i := range n.lines {
 		e := &n.lines[i]
+		at = i
 		if e.Process != process {
 			if process > 0 {
 				states = v.end(states)

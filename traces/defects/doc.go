@@ -16,7 +16,8 @@
 // specification; and the history of the clients against a log without replicas. When
 // the first has stopped a run, the run is repeated with nobody watching, for the
 // other two. How a cluster begins is judged by simulated controllers over an abstract log,
-// with the properties of spec/bootstrap and spec/clusterid. And the unit tests of the package that holds the defect are run.
+// with the properties of spec/bootstrap and spec/clusterid, and by what each node has recorded
+// of it (package concerns). And the unit tests of the package that holds the defect are run.
 //
 // The go command is needed at run time.
 package defects

@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	recorder "github.com/quorate/quorate/impl/concern"
 	"github.com/quorate/quorate/impl/controller"
 	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/fs"
@@ -18,24 +20,47 @@ import (
 	"github.com/quorate/quorate/impl/metaprops"
 	"github.com/quorate/quorate/impl/node"
 	"github.com/quorate/quorate/impl/snapshot"
+	"github.com/quorate/quorate/traces/concerns"
 	"github.com/quorate/quorate/traces/defects"
+	"github.com/quorate/quorate/traces/event/concern"
 )
 
 // TestBootstrapSeeds lets controllers bootstrap clusters over a log that is only a list, as
 // spec/bootstrap and spec/clusterid have it: leaders are lost at every point, with what they
-// wrote or without, and processes with their machines. The properties are theirs, too.
+// wrote or without, and processes with their machines. The properties are theirs, too; and
+// what each node has recorded is held against the specification, by itself and together.
 func TestBootstrapSeeds(t *testing.T) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	var r defects.Report
+	first := uint64(0)
 	for seed := uint64(1); seed <= *last; seed++ {
 		r.Seeds = seed
-		if err := bootstrapRun(seed); err != nil {
-			r.Note(defects.Simulation, seed, number.ReplaceAllString(err.Error(), "n"))
+		for _, blind := range []bool{false, true} {
+			if blind && len(r.Found) == 0 && *out == "" {
+				break // nothing that would have ended the run
+			}
+			c, err := bootstrapRun(seed, blind)
+			if err != nil && !blind {
+				r.Note(defects.Simulation, seed, number.ReplaceAllString(err.Error(), "n"))
+			}
+			if r.By(defects.Trace) != nil {
+				break
+			}
+			what, err := c.recorded()
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if what != "" {
+				r.Note(defects.Trace, seed, what)
+			}
 		}
 		if err := r.Write(*out); err != nil {
 			t.Fatal(err)
 		}
-		if len(r.Found) > 0 {
+		if len(r.Found) > 0 && first == 0 {
+			first = seed
+		}
+		if first > 0 && enough(&r, seed-first) {
 			break
 		}
 	}
@@ -70,6 +95,61 @@ type cluster struct {
 	version metadata.Version
 	legacy  controller.Legacy
 	zero    [][]byte
+	epochs  []int32 // of batches
+	// blind: a property that does not hold does not end the run.
+	blind bool
+
+	mu     sync.Mutex
+	events [nodes][]concern.Event // guarded by mu
+}
+
+// record is the recorder of a process of a node.
+func (c *cluster) record(m *member) *recorder.Recorder {
+	m.process++
+	process, seq := m.process, int64(0)
+	return recorder.New(func(e *concern.Event) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if m.process != process {
+			return nil // a goroutine of a process that is gone
+		}
+		seq++
+		e.V, e.Node, e.Process, e.Seq = concern.Version, m.id, process, seq
+		c.events[m.id-1] = append(c.events[m.id-1], *e)
+		return nil
+	})
+}
+
+// recorded holds what was recorded against the specification, and says what is no behaviour
+// of it.
+func (c *cluster) recorded() (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var inputs []concerns.Input
+	for i := range c.events {
+		if events := slices.Clone(c.events[i]); len(events) > 0 {
+			inputs = append(inputs, concerns.Events(fmt.Sprintf("node %d", i+1), events))
+		}
+	}
+	res, err := concerns.Validate(inputs, concerns.Options{})
+	if err != nil || res.Rejection == nil {
+		return "", err
+	}
+	r := res.Rejection
+	text := r.Action + ": " + r.Why
+	if len(r.Differences) > 0 {
+		d := r.Differences[0]
+		text += fmt.Sprintf(": %s: specification %s, recorded %s", d.Field, d.Spec, d.Recorded)
+	}
+	return number.ReplaceAllString(text, "n"), nil
+}
+
+// broken is a property that does not hold, unless nobody looks.
+func (c *cluster) broken(format string, args ...any) error {
+	if c.blind {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
 }
 
 // member is a node: its disk, and its process.
@@ -84,6 +164,8 @@ type member struct {
 	applied int
 	refused bool // it has ended, because it is of another cluster
 	leads   int32
+	process int32
+	trace   *recorder.Recorder
 
 	proposals chan proposal
 	active    chan struct{}
@@ -95,8 +177,12 @@ type proposal struct {
 	answer  chan error
 }
 
-func bootstrapRun(seed uint64) error {
-	c := &cluster{rng: rand.New(rand.NewPCG(seed, 0x626f6f74))}
+func bootstrapRun(seed uint64, blind bool) (*cluster, error) {
+	c := &cluster{rng: rand.New(rand.NewPCG(seed, 0x626f6f74)), blind: blind}
+	return c, c.run()
+}
+
+func (c *cluster) run() error {
 	c.draw()
 	for i := range c.nodes {
 		if err := c.format(i); err != nil {
@@ -137,7 +223,7 @@ func bootstrapRun(seed uint64) error {
 		}
 	}
 	if c.id != "" && !c.nodes[stranger].refused {
-		return errors.New("CommittedClusterId: a node of another cluster has applied the cluster id")
+		return c.broken("CommittedClusterId: a node of another cluster has applied the cluster id")
 	}
 	return nil
 }
@@ -220,40 +306,76 @@ func (m *member) start() error {
 	if err != nil {
 		return err
 	}
+	m.trace = m.c.record(m)
 	d, err := set.Decide(metaprops.Start{Node: m.id, Bootstrap: m.id <= voters}, metaprops.NewDirectoryID)
+	m.recordStart(set, d, err)
 	if err != nil {
 		return fmt.Errorf("Startable: %w", err)
 	}
+	var broken error
 	switch {
 	case m.known != "" && d.ClusterID != m.known:
-		return fmt.Errorf("ClusterIdNotForgotten: a node starts with cluster id %q, and had acted on %q", d.ClusterID, m.known)
+		broken = m.c.broken("ClusterIdNotForgotten: a node starts with cluster id %q, and had acted on %q", d.ClusterID, m.known)
 	case m.id > voters && m.id <= stranger && d.ClusterID != "" && d.ClusterID != m.c.committedID():
-		return fmt.Errorf("OnlyCommittedClusterId: a node starts with %q, and committed is %q", d.ClusterID, m.c.committedID())
-	case m.id > voters:
+		broken = m.c.broken("OnlyCommittedClusterId: a node starts with %q, and committed is %q", d.ClusterID, m.c.committedID())
+	}
+	if broken != nil {
+		return broken
+	}
+	if m.id > voters {
 		m.known = d.ClusterID // perhaps of an adoption that its process was told had failed
 	}
-	offline := func(metaprops.Dir, error) {}
-	if err := metaprops.Settle(m.disk, set.Dirs, m.dirs[0], offline); err != nil {
+	fsys := m.trace.FS(m.disk, m.dirs, false)
+	if err := metaprops.Settle(fsys, set.Dirs, m.dirs[0], m.fails); err != nil {
 		return err
 	}
-	if err := metaprops.Persist(m.disk, d.Write, m.dirs[0], offline); err != nil {
+	if err := metaprops.Persist(fsys, d.Write, m.dirs[0], m.fails); err != nil {
 		return err
 	}
+	m.remembers(d.ClusterID)
 	m.set, m.applied, m.leads = d.Online, 0, 0
 	m.proposals, m.active, m.failed = make(chan proposal), make(chan struct{}), make(chan error)
 	m.control = controller.New(controller.Config{
-		Node: m.id, ClusterID: d.ClusterID, Learn: m.learn, Legacy: m.c.legacy, ZeroName: "zero checkpoint",
+		Node: m.id, ClusterID: d.ClusterID, Learn: m.learn, Legacy: m.c.legacy, ZeroName: "zero checkpoint", Trace: m.trace,
 	})
 	if m.id <= voters && m.c.zero != nil {
 		if err := m.control.LoadBootstrap(checkpoint(m.c.zero)); err != nil {
 			return err
 		}
 		if m.control.ClusterID() != "" {
-			return errors.New("UncommittedIsNoState: a cluster id is known from the zero checkpoint alone")
+			if err := m.c.broken("UncommittedIsNoState: a cluster id is known from the zero checkpoint alone"); err != nil {
+				return err
+			}
 		}
 	}
 	m.control.Use(m)
 	return nil
+}
+
+// recordStart records what a process finds and decides, as the daemon does.
+func (m *member) recordStart(set metaprops.Set, d metaprops.Decision, err error) {
+	f := &concern.Found{Role: concern.Broker, Legacy: m.c.legacy.Name != ""}
+	if m.id <= voters {
+		f.Role, f.Zero = concern.StaticVoter, m.c.zero != nil
+	}
+	for _, dir := range set.Dirs {
+		f.Dirs = append(f.Dirs, recorder.MetaOf(dir))
+	}
+	e := concern.Event{Concern: concern.ClusterID, Action: "Start", Found: f, ID: &d.ClusterID}
+	if err != nil {
+		e.ID, e.Fatal = nil, err.Error()
+	}
+	m.trace.Record(e)
+}
+
+// fails records that a data directory goes offline.
+func (m *member) fails(d metaprops.Dir, _ error) {
+	m.trace.Record(concern.Event{Concern: concern.ClusterID, Action: "FailMeta", Dir: slices.Index(m.dirs, d.Path)})
+}
+
+// remembers records that a node uses its cluster id, or looks for it.
+func (m *member) remembers(id string) {
+	m.trace.Record(concern.Event{Concern: concern.ClusterID, Action: "SetMemory", ID: &id})
 }
 
 type checkpoint [][]byte
@@ -272,7 +394,9 @@ func (c checkpoint) Records(yield func([]byte) error) error {
 // learn makes a cluster id durable, on a disk that may fail.
 func (m *member) learn(id string) error {
 	if committed := m.c.committedID(); committed != id {
-		return fmt.Errorf("OnlyCommittedClusterId: %q is learned, and committed is %q", id, committed)
+		if err := m.c.broken("OnlyCommittedClusterId: %q is learned, and committed is %q", id, committed); err != nil {
+			return err
+		}
 	}
 	if m.c.rng.IntN(3) == 0 {
 		at := 1 + m.c.rng.IntN(8)
@@ -283,15 +407,16 @@ func (m *member) learn(id string) error {
 			return fs.None
 		})
 	}
-	err := metaprops.Persist(m.disk, metaprops.Adopting(m.set.Dirs, id), m.dirs[0], func(metaprops.Dir, error) {})
+	err := metaprops.Persist(m.trace.FS(m.disk, m.dirs, false), metaprops.Adopting(m.set.Dirs, id), m.dirs[0], m.fails)
 	m.disk.Fail(nil)
 	if err != nil {
 		return errFailing
 	}
+	m.remembers(id)
 	m.known = id
 	after, err := metaprops.Read(m.disk.Crash(fs.KeepNone), m.dirs[0])
 	if err != nil || after.ClusterID != id {
-		return fmt.Errorf("ClusterIdDurable: after a crash the directory of the log has %q, %v", after.ClusterID, err)
+		return m.c.broken("ClusterIdDurable: after a crash the directory of the log has %q, %v", after.ClusterID, err)
 	}
 	return nil
 }
@@ -314,7 +439,7 @@ func (m *member) apply(to int) error {
 				break
 			}
 		}
-		b := node.Batch{Base: int64(m.applied), End: int64(end)}
+		b := node.Batch{Base: int64(m.applied), End: int64(end), Epoch: m.c.epochOf(m.applied)}
 		for i, r := range m.c.log[m.applied:end] {
 			b.Records = append(b.Records, node.Record{Offset: int64(m.applied + i), Value: r})
 		}
@@ -331,15 +456,21 @@ func (m *member) apply(to int) error {
 			return nil
 		case err != nil:
 			return fmt.Errorf("Applicable: %w", err)
-		case stranger && before == "" && m.c.idWithin(end) != "":
-			return errors.New("CommittedClusterId: a node of another cluster has applied the cluster id")
+		}
+		var broken error
+		id := m.c.idWithin(end)
+		switch {
+		case stranger && before == "" && id != "":
+			broken = m.c.broken("CommittedClusterId: a node of another cluster has applied the cluster id")
+		case m.control.ClusterID() != id:
+			broken = m.c.broken("CommittedClusterId: the state has %q, committed is %q", m.control.ClusterID(), id)
+		case id != "" && m.id > voters && m.known != id:
+			broken = m.c.broken("ClusterIdLearned: a node has applied a cluster id and not learned it")
+		}
+		if broken != nil {
+			return broken
 		}
 		m.applied = end
-		if id := m.c.idWithin(end); m.control.ClusterID() != id {
-			return fmt.Errorf("CommittedClusterId: the state has %q, committed is %q", m.control.ClusterID(), id)
-		} else if id != "" && m.id > voters && m.known != id {
-			return errors.New("ClusterIdLearned: a node has applied a cluster id and not learned it")
-		}
 	}
 	return nil
 }
@@ -376,14 +507,24 @@ func (c *cluster) append(records [][]byte) {
 		}
 		c.log, c.parsed, c.texts = append(c.log, b), append(c.parsed, r), append(c.texts, text)
 	}
-	c.batches = append(c.batches, len(c.log))
+	c.batches, c.epochs = append(c.batches, len(c.log)), append(c.epochs, c.epoch)
+}
+
+// epochOf is the epoch of the record at a place.
+func (c *cluster) epochOf(at int) int32 {
+	for i, end := range c.batches {
+		if at < end {
+			return c.epochs[i]
+		}
+	}
+	return 0
 }
 
 // cut takes back what is not committed.
 func (c *cluster) cut() {
 	c.log, c.parsed, c.texts = c.log[:c.hw], c.parsed[:c.hw], c.texts[:c.hw]
 	for len(c.batches) > 0 && c.batches[len(c.batches)-1] > c.hw {
-		c.batches = c.batches[:len(c.batches)-1]
+		c.batches, c.epochs = c.batches[:len(c.batches)-1], c.epochs[:len(c.batches)-1]
 	}
 }
 
@@ -414,11 +555,11 @@ func (c *cluster) bootstrapped() (bool, error) {
 	case slices.Equal(have, c.want):
 		return true, nil
 	case len(have) > len(c.want):
-		return true, errors.New("OneBootstrap: it is committed more than once")
+		return true, c.broken("OneBootstrap: it is committed more than once")
 	case len(have) < len(c.want):
-		return true, errors.New("AllOrNothing: a part of it is committed")
+		return true, c.broken("AllOrNothing: a part of it is committed")
 	}
-	return true, errors.New("BootstrapChosen: another one is committed")
+	return true, c.broken("BootstrapChosen: another one is committed")
 }
 
 // lead has a voter lead until it is active, or until it is lost.
@@ -462,12 +603,13 @@ func (c *cluster) lead(m *member, calm bool) error {
 			if done, err := c.bootstrapped(); err != nil {
 				return err
 			} else if !done {
+				// It goes on writing as it likes: the run has to end.
 				return errors.New("ActiveAfterBootstrap: a controller is active, and the bootstrap is not committed")
 			}
 			return nil
 		case <-asked: // not active
 			if calm {
-				return errors.New("Progress: nothing goes wrong, and the leader is not active")
+				return c.broken("Progress: nothing goes wrong, and the leader is not active")
 			}
 			return nil
 		case p := <-m.proposals:
