@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/quorate/quorate/spec/bootstrap"
 	"github.com/quorate/quorate/spec/clusterid"
@@ -76,8 +77,8 @@ func Find(inputs []traces.Input) (list []Input, err error) {
 			}
 			in := File(name)
 			for i := range inputs {
-				if base := filepath.Base(inputs[i].Name); filepath.Dir(inputs[i].Name) == dir &&
-					(base == fmt.Sprintf("node-%d.ndjson", node) || base == fmt.Sprintf("node-%d.ndjson.zst", node)) {
+				of := filepath.Join(dir, fmt.Sprintf("node-%d.", node)) // in whatever form
+				if strings.HasPrefix(filepath.Clean(inputs[i].Name), of) {
 					in.Replica = &inputs[i]
 				}
 			}
