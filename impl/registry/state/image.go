@@ -28,6 +28,24 @@ var tables = []struct{ name, order string }{
 	{"versions", "subject, version"}, {"config", "subject"}, {"refs", "subject, version, schema"},
 }
 
+// Look reads where a copy stands, and how large it is, and no more.
+func Look(ctx context.Context, path string) (img Image, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return img, err
+	}
+	img.Bytes = info.Size()
+	db, done, err := openCopy(path, nil)
+	if err != nil {
+		return img, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	if img.Position, err = position(ctx, db); err != nil {
+		err = fmt.Errorf("%s: where it stands: %w", path, err)
+	}
+	return img, err
+}
+
 // Inspect opens a copy, has SQLite check how it is built, and reads where it stands. The
 // file is not changed. That its bytes are those that were written is not its business: a
 // letter that has changed within a text is none of SQLite's.
