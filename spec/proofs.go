@@ -53,7 +53,7 @@ func proofActionNames() []string {
 func proofBranches() []string {
 	var names []string
 	for i, p := range Properties {
-		if p.Kind == checker.Sometimes && snapshotBranches>>i&1 == 0 {
+		if p.Kind == checker.Sometimes && (snapshotBranches|membershipBranches)>>i&1 == 0 {
 			names = append(names, p.Name)
 		} else {
 			names = append(names, "")

@@ -374,8 +374,10 @@ func (p *proofSteps) Tell(s *ProofState, m checker.Move) string {
 }
 
 // proofsTry says whether the proofs speak of an action: they exclude LoseDisk, and
-// whatever has to do with snapshots.
-func proofsTry(a ActionID) bool { return a != ActionLoseDisk && !a.AboutSnapshots() }
+// whatever has to do with snapshots or changes of the voter set.
+func proofsTry(a ActionID) bool {
+	return a != ActionLoseDisk && !a.AboutSnapshots() && !a.AboutMembership()
+}
 
 // actionsOfProof are all of these.
 func actionsOfProof() []ActionID {
