@@ -17,9 +17,10 @@ type boundary struct {
 
 // history is what the events of one node say of it.
 type history struct {
-	id    int32
-	voter bool
-	log   []boundary // as recorded; what is flushed and what is not
+	id     int32
+	voter  bool
+	voters []int32    // of the set in force, if that is in the log
+	log    []boundary // as recorded; what is flushed and what is not
 	// durable is the end below which all is flushed.
 	durable int64
 	// cut is what a truncation removed that is not known to be durable.
@@ -134,6 +135,12 @@ func (c *checker) observe(i int, e *event.Event, appended []boundary) error {
 		return err
 	}
 	h.role = e.State.Role
+	if e.State.Has&event.HasVoters != 0 {
+		h.voters = nil
+		for _, v := range e.State.Voters {
+			h.voters = append(h.voters, v.ID)
+		}
+	}
 	if h.role == "Leader" {
 		if err := c.observeLeader(h, e); err != nil {
 			return err
@@ -320,14 +327,21 @@ func (c *checker) extend(h *history, e *event.Event, from int64, to boundary) er
 		b.epoch = e.State.Epoch
 		c.committed = append(c.committed, b)
 	}
-	have := 0
+	have, voters := 0, c.voters
+	if h.voters != nil {
+		voters = len(h.voters)
+	}
 	for _, other := range c.nodes {
-		if other.voter && other.durably(to) {
+		voter := other.voter
+		if h.voters != nil {
+			voter = slices.Contains(h.voters, other.id)
+		}
+		if voter && other.durably(to) {
 			have++
 		}
 	}
-	if have <= c.voters/2 {
-		return violated("HighWatermarkOnMajority", "offset %d is committed and durable on %d of %d voters", to.end, have, c.voters)
+	if have <= voters/2 {
+		return violated("HighWatermarkOnMajority", "offset %d is committed and durable on %d of %d voters", to.end, have, voters)
 	}
 	to.epoch = e.State.Epoch
 	for _, other := range c.nodes {

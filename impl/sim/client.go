@@ -103,6 +103,9 @@ func (c *cluster) clientArrives(it *item) error {
 
 // completed takes the result that a node has for a client.
 func (c *cluster) completed(n *node, id core.ClientID, result core.Result) error {
+	if is, err := c.changed(n, id, result); is {
+		return err
+	}
 	a := c.attempts[id]
 	if a == nil || a.node != n || a.inc != n.inc {
 		return violated("CompletedOnce", "client operation %d completed twice, or at another node", id)

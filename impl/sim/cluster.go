@@ -33,9 +33,12 @@ type cluster struct {
 	committed   int64 // appends acknowledged, for progress
 
 	machines machines
-	snapRNG  rng    // of what concerns snapshots, so that runs without are what they were
-	pauseRNG rng    // the same, of pauses
-	cut      []bool // what a partition that comes and goes blocks
+	snapRNG  rng // of what concerns snapshots, so that runs without are what they were
+	pauseRNG rng // the same, of pauses
+	// The same, of voter sets; and changes of them in progress, by whom they were asked.
+	memberRNG rng
+	changes   map[core.ClientID]*node
+	cut       []bool // what a partition that comes and goes blocks
 
 	calm     bool // faults have stopped
 	quiet    bool // clients have stopped
@@ -52,7 +55,7 @@ func Run(cfg Config, sinks Sinks) (stats Stats, err error) {
 	}
 	c := &cluster{
 		cfg: cfg, knobs: k, sinks: sinks, rng: rng{state: mix(cfg.Seed ^ 0x72756e)},
-		snapRNG: rng{state: mix(cfg.Seed ^ 0x736e6170)}, pauseRNG: rng{state: mix(cfg.Seed ^ 0x7061)},
+		snapRNG: rng{state: mix(cfg.Seed ^ 0x736e6170)}, pauseRNG: rng{state: mix(cfg.Seed ^ 0x7061)}, memberRNG: rng{state: mix(cfg.Seed ^ 0x6d62)}, changes: map[core.ClientID]*node{},
 		conns: map[core.ConnID]*conn{}, attempts: map[core.ClientID]*attempt{}, stepNode: -1,
 	}
 	defer func() {
@@ -61,8 +64,7 @@ func Run(cfg Config, sinks Sinks) (stats Stats, err error) {
 		}
 		stats = c.stats
 	}()
-	c.build()
-	if err := c.run(); err != nil {
+	if err := errors.Join(c.build(), c.run()); err != nil {
 		return c.stats, c.where(err)
 	}
 	return c.stats, nil
@@ -82,7 +84,7 @@ func (c *cluster) where(err error) error {
 		c.cfg.Seed, c.knobs.voters, c.knobs.observers, preVote, c.now, c.stats.Steps, who, err)
 }
 
-func (c *cluster) build() {
+func (c *cluster) build() error {
 	n := c.knobs.voters + c.knobs.observers
 	c.blocked = make([]bool, n*n)
 	var voters []core.ReplicaKey
@@ -101,6 +103,11 @@ func (c *cluster) build() {
 	c.check = newChecker(ids, c.knobs.voters, &c.stats, c.met)
 	for i := range n {
 		c.nodes = append(c.nodes, newNode(c, i, voters))
+		if c.cfg.Members {
+			if err := c.nodes[i].memberOf(c.knobs.voters, n); err != nil {
+				return err
+			}
+		}
 		c.at(c.rng.between(0, 100*millisecond), item{kind: restarts, node: i})
 		if c.cfg.Attach > 0 {
 			c.nodes[i].silent = true
@@ -116,6 +123,8 @@ func (c *cluster) build() {
 	}
 	c.nextFault()
 	c.nextPause()
+	c.nextChange()
+	return nil
 }
 
 func (c *cluster) met(s Sometimes) { c.stats.Sometimes[s]++ }
@@ -192,6 +201,8 @@ func (c *cluster) happen(it *item) error {
 		}
 	case snapshots:
 		return c.nodes[it.node].snapshots(it.inc)
+	case votersChange:
+		return c.changeVoters()
 	case checksVoter:
 		return c.nodes[it.node].voterChecked(it)
 	case verifies:
@@ -235,6 +246,7 @@ func (c *cluster) emit(n *node, e *event.Event, appended []boundary) error {
 		n.standing = e.State.Epoch
 	}
 	n.last = e
+	c.meetVoters(n, e)
 	if e.State.Snapshot.End == n.machine.frozen.End {
 		n.machine.frozen.End = 0
 	}

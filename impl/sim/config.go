@@ -43,6 +43,9 @@ type Config struct {
 	// Pauses: processes stop for a while and go on, and partitions come and go quickly. Not
 	// drawn.
 	Pauses bool
+	// Members: the voters are in the log, and change (KIP-853). Not drawn; with Pre-Vote,
+	// since without it a voter that was removed may raise the epoch for ever.
+	Members bool
 	// GrantPreVoteAfterEnd: see core.Config. Not drawn.
 	GrantPreVoteAfterEnd bool
 
@@ -188,6 +191,17 @@ const (
 	PausedLeaderReplaced
 	// PartitionFlapped: a partition came and went quickly.
 	PartitionFlapped
+	// VoterChangeDone: a change of the voter set was answered with success. This and what
+	// follows only happens with Config.Members.
+	VoterChangeDone
+	// VoterAdded: a replica became a voter.
+	VoterAdded
+	// LeaderRemoved: a leader removed itself.
+	LeaderRemoved
+	// VotersTruncated: a truncation took a voter set back.
+	VotersTruncated
+	// VotersInstalled: a voter set came with a snapshot.
+	VotersInstalled
 
 	numSometimes
 )
@@ -200,6 +214,7 @@ var sometimesNames = [numSometimes]string{
 	"SnapshotTaken", "SnapshotInstalled", "SnapshotOverRecords", "SnapshotLoaded", "SnapshotDamaged",
 	"LogStartAdvanced", "UnrecordedSnapshotKept", "UnrecordedInstallKept",
 	"Paused", "LeaderPaused", "PausedLeaderReplaced", "PartitionFlapped",
+	"VoterChangeDone", "VoterAdded", "LeaderRemoved", "VotersTruncated", "VotersInstalled",
 }
 
 // String returns the name.
@@ -283,6 +298,8 @@ type knobs struct {
 	clean         int   // snapshots in 1000 after which the log starts later
 	wipe, damage  int   // crashes of observers that lose the disk, chunks that are damaged, in 1000
 
+	changeEvery Time // mean time between changes of the voter set, 0: none
+
 	// With pauses.
 	pauseEvery, pauseMax Time // mean time between pauses, 0: none
 	flap                 int  // partitions in 1000 that come and go
@@ -346,6 +363,12 @@ func (c Config) draw() (knobs, error) {
 		k.drawPauses(c)
 	}
 	k.override(c)
+	if c.Members {
+		r := &rng{state: mix(c.Seed ^ 0x6d656d)}
+		k.preVote, k.dirsKnown = true, true
+		k.observers = max(k.observers, 1)
+		k.changeEvery = pick(r, 100*millisecond, 300*millisecond, second)
+	}
 	return k, nil
 }
 

@@ -35,7 +35,7 @@ func (n *node) crash() error {
 	if c.cfg.swap != nil {
 		n.disk = c.cfg.swap(n.id, n.disk)
 	}
-	lost := c.cfg.Snapshots && n.index >= c.knobs.voters && !c.calm && c.snapRNG.chance(c.knobs.wipe)
+	lost := c.cfg.Snapshots && !c.cfg.Members && n.index >= c.knobs.voters && !c.calm && c.snapRNG.chance(c.knobs.wipe)
 	if c.cfg.LoseDisks && c.rng.chance(100) || lost {
 		n.machine, n.last = machine{}, nil
 		n.disk, n.interrupted = fs.NewDouble(), nil

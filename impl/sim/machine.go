@@ -172,7 +172,7 @@ var padding [100]byte
 // write writes a snapshot.
 func (n *node) write(id snapshot.ID, state moment) (size int64, err error) {
 	digest, _ := n.driver.Log().DigestAt(id.End)
-	w, err := snapshot.Create(n.disk, dataDir, id, n.Time())
+	w, err := snapshot.Create(n.disk, dataDir, id, n.Time(), driver.SnapshotControls(n.raw.VoterSetAt(core.Offset(id.End)))...)
 	if err != nil {
 		return 0, err
 	}
@@ -282,7 +282,8 @@ func (n *node) recoveredSnapshots(h *history, d *driver.Driver) error {
 	e := *n.last
 	e.Seq++
 	e.Action, e.Args, e.Recv, e.Send, e.Log = "TakeSnapshot", event.Args{Snapshot: latest}, nil, nil, nil
-	e.State.Has |= event.HasSnapshot
+	e.State.Has = e.State.Has&^event.HasVoters | event.HasSnapshot
+	e.State.Voters = nil
 	e.State.Snapshot = latest
 	e.Durable = &event.Durable{LogEnd: -1, Snapshot: latest}
 	n.c.met(UnrecordedSnapshotKept)

@@ -40,6 +40,7 @@ const (
 	attaches         // [node]
 	detaches         // [node]
 	checksVoter      // [node, inc, client, voter]
+	votersChange     //
 )
 
 type item struct {

@@ -71,6 +71,31 @@ func TestSeedsWithSnapshots(t *testing.T) {
 	}
 }
 
+// TestSeedsWithMembers: and with voters that come and go.
+func TestSeedsWithMembers(t *testing.T) {
+	first, last := uint64(1), seeds(120)
+	if *seedFlag > 0 {
+		first, last = *seedFlag, *seedFlag
+	}
+	var total Stats
+	failed := 0
+	for seed := first; seed <= last && failed < 5; seed++ {
+		s, err := Run(Config{Seed: seed, Members: true, Snapshots: seed%2 == 0}, Sinks{})
+		total.Add(&s)
+		if err != nil {
+			failed++
+			t.Errorf("%v", err)
+		}
+	}
+	t.Logf("%+v", total)
+	for i := VoterChangeDone; i < numSometimes; i++ {
+		t.Logf("%-26s %d", i, total.Sometimes[i])
+		if last >= 120 {
+			require.NotZero(t, total.Sometimes[i], "%v never happened", i)
+		}
+	}
+}
+
 // TestSeedsWithPauses: and with processes that stop and go on.
 func TestSeedsWithPauses(t *testing.T) {
 	first, last := uint64(1), seeds(60)
@@ -89,7 +114,7 @@ func TestSeedsWithPauses(t *testing.T) {
 		}
 		total.Add(&s)
 	}
-	for i := Paused; i < numSometimes; i++ {
+	for i := Paused; i < VoterChangeDone; i++ {
 		t.Logf("%-26s %d", i, total.Sometimes[i])
 		if last >= 60 {
 			require.NotZero(t, total.Sometimes[i], "%v never happened", i)
