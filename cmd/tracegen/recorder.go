@@ -21,12 +21,14 @@ import (
 
 // runInfo is run.json.
 type runInfo struct {
-	Kind      string    `json:"kind"`
-	Seed      uint64    `json:"seed"`
-	Voters    []int32   `json:"voters"`
-	Observers []int32   `json:"observers,omitempty"`
-	PreVote   bool      `json:"preVote"`
-	Nodes     []nodeKey `json:"nodes"`
+	Kind      string  `json:"kind"`
+	Seed      uint64  `json:"seed"`
+	Voters    []int32 `json:"voters"`
+	Observers []int32 `json:"observers,omitempty"`
+	PreVote   bool    `json:"preVote"`
+	// KRaftVersion is 1 where the voters are in the log.
+	KRaftVersion int16     `json:"kraftVersion,omitempty"`
+	Nodes        []nodeKey `json:"nodes"`
 }
 
 type nodeKey struct {
@@ -69,6 +71,9 @@ func (s *simulation) newRecorder(out string, cfg sim.Config, setup sim.Setup) (*
 	}
 	r.path, r.log = filepath.Join(dir, "history"+ext), filepath.Join(dir, history.LogFile+ext)
 	info := runInfo{Kind: "sim", Seed: cfg.Seed, PreVote: setup.PreVote}
+	if cfg.Members {
+		info.KRaftVersion = 1
+	}
 	for i := range setup.Voters + setup.Observers {
 		id := int32(i + 1)
 		node := event.Node{ID: id, Dir: cfg.Directory(core.ReplicaID(id)).String()}

@@ -22,6 +22,7 @@ type simulation struct {
 	ticks, steps               int64
 	noFaults, loseDisks        bool
 	noSnapshots, noPauses      bool
+	members                    bool
 	plain, noEvents, quiet     bool
 	checking                   checking
 	flags                      *flag.FlagSet
@@ -42,6 +43,7 @@ func newSim(flags *flag.FlagSet) mode {
 	flags.BoolVar(&s.loseDisks, "lose-disks", false, "crashes may take the disk with them, which can break safety")
 	flags.BoolVar(&s.noSnapshots, "no-snapshots", false, "no snapshot is taken, and every log begins at 0")
 	flags.BoolVar(&s.noPauses, "no-pauses", false, "no process stops and goes on, and no partition comes and goes quickly")
+	flags.BoolVar(&s.members, "members", false, "the voters are in the log, and change (KIP-853)")
 	flags.BoolVar(&s.plain, "plain", false, "do not compress")
 	flags.BoolVar(&s.noEvents, "no-events", false, "write no files, only run and check")
 	flags.BoolVar(&s.quiet, "quiet", false, "print only runs that break a property, and the total")
@@ -54,6 +56,7 @@ func (s *simulation) config() (sim.Config, error) {
 	c := sim.Config{
 		Voters: s.voters, Observers: s.observers, Clients: s.clients, Steps: s.steps,
 		Duration: sim.Time(s.ticks) * 1000, NoFaults: s.noFaults, LoseDisks: s.loseDisks, Snapshots: !s.noSnapshots, Pauses: !s.noPauses,
+		Members: s.members,
 	}
 	switch s.preVote {
 	case "":

@@ -73,7 +73,7 @@ func TestSeedsWithSnapshots(t *testing.T) {
 
 // TestSeedsWithMembers: and with voters that come and go.
 func TestSeedsWithMembers(t *testing.T) {
-	first, last := uint64(1), seeds(120)
+	first, last := uint64(1), seeds(60)
 	if *seedFlag > 0 {
 		first, last = *seedFlag, *seedFlag
 	}
@@ -90,7 +90,7 @@ func TestSeedsWithMembers(t *testing.T) {
 	t.Logf("%+v", total)
 	for i := VoterChangeDone; i < numSometimes; i++ {
 		t.Logf("%-26s %d", i, total.Sometimes[i])
-		if last >= 120 {
+		if last >= 60 {
 			require.NotZero(t, total.Sometimes[i], "%v never happened", i)
 		}
 	}
