@@ -82,6 +82,9 @@ func (c *Ctx) voters(r *Replica) Set {
 	return c.Voters
 }
 
+// VotersOf is the voter set in force at r.
+func (c *Ctx) VotersOf(r *Replica) Set { return c.voters(r) }
+
 func (c *Ctx) isVoter(r *Replica) bool { return c.voters(r).Has(r.ID) }
 
 // Trial watches guards, or drops one.

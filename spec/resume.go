@@ -6,6 +6,9 @@ package spec
 // Hold gives a replica a snapshot that it holds.
 func (r *Replica) Hold(name Snapshot) { r.Snapshots.add(name) }
 
+// ReadVoters brings the voter set in force that the log of a replica has.
+func (c *Ctx) ReadVoters(r *Replica) { c.takeVoters(r, Started) }
+
 // EpochBefore is the epoch of the record before an offset, 0 if the log has none there.
 func (r *Replica) EpochBefore(o Offset) Epoch { return r.epochBefore(o) }
 

@@ -200,7 +200,7 @@ func (v *validator) attachElection(r *spec.Replica, id int32, s *event.State, c 
 		roles[role.String()] = role
 	}
 	r.Role = roles[s.Role] // known: see check
-	self, voter := leader == r.ID, v.who.voters.Has(r.ID)
+	self, voter := leader == r.ID, v.mayVote(r)
 	good := true
 	switch r.Role {
 	case spec.Leader:
@@ -250,14 +250,18 @@ func (v *validator) attachLog(r *spec.Replica, n int, earlier []int, c *comparis
 		return
 	}
 	r.Disk = r.Log.Slice(0, spec.Offset(s.Flushed))
+	v.ctx.ReadVoters(r)
 }
 
 // runOf is a run as the specification has it: by who led its epoch, if that is known.
 func (v *validator) runOf(run event.Run) spec.Run {
 	out := spec.Run{Count: run.Count, Epoch: spec.Epoch(run.Epoch), Kind: spec.Data}
-	if run.Kind == event.LeaderChange {
-		out.Kind = spec.LeaderChange
+	for kind, name := range recordKinds {
+		if run.Kind == name {
+			out.Kind = spec.RecordKind(kind)
+		}
 	}
+	out.Voters = v.who.voterSet(run.Voters)
 	if leader, ok := v.cut.leaders[run.Epoch]; ok {
 		out.Origin, _ = v.who.spec(leader)
 	}
@@ -299,7 +303,15 @@ func (v *validator) below(r *spec.Replica, start spec.Offset, epoch spec.Epoch, 
 	}
 	r.Log.AppendAll(&known)
 	rest.Count = int64(start - known.End())
+	voters := v.who.voterSet(v.cut.begins[int(r.ID)-1].Attach.Voters)
+	if voters != 0 && rest.Count > 0 { // of what stands for a snapshot the last record has its set
+		rest.Count--
+	}
 	r.Log.Append(rest)
+	if known.End() < start && voters != 0 {
+		rest.Count, rest.Kind, rest.Voters = 1, spec.KRaftVoters, voters
+		r.Log.Append(rest)
+	}
 }
 
 // later looks for the log below a start in what events of others make of theirs: their
@@ -365,7 +377,7 @@ func (v *validator) becomes(n int, log *spec.Log, start spec.Offset, epoch spec.
 func (v *validator) attachRole(r *spec.Replica, id int32, a *event.Attach, c *comparison) {
 	nominee := r.Role == spec.Candidate || r.Role == spec.Prospective
 	granted, ok := v.setOf(a.Granted)
-	if !ok || nominee != granted.Has(r.ID) || !nominee && granted != 0 || granted&^v.who.voters != 0 {
+	if !ok || nominee != granted.Has(r.ID) || !nominee && granted != 0 || granted&^v.mayVoters() != 0 {
 		c.differ("attach.granted", "voters, the nominee itself among them; none in another role", fmt.Sprint(a.Granted))
 	}
 	r.Granted = granted
@@ -391,7 +403,7 @@ func (v *validator) attachRole(r *spec.Replica, id int32, a *event.Attach, c *co
 	}
 	for _, end := range l.Ends {
 		i := v.who.index(end.ID)
-		if i < 0 || end.ID == id || !v.who.voters.Has(spec.ID(i+1)) || end.Offset > int64(r.Log.End()) {
+		if i < 0 || end.ID == id || !v.mayVoters().Has(spec.ID(i+1)) || end.Offset > int64(r.Log.End()) {
 			c.differ("attach.leading.ends", fmt.Sprintf("other voters, and offsets up to the log end %d", r.Log.End()), fmt.Sprintf("node %d at %d", end.ID, end.Offset))
 			continue
 		}
@@ -404,7 +416,7 @@ func (v *validator) attachRole(r *spec.Replica, id int32, a *event.Attach, c *co
 		return
 	}
 	r.Reading, r.ReadRound, r.ReadOffset = true, 1, spec.Offset(l.ReadOffset)
-	if r.Confirmed, ok = v.setOf(l.Confirmed); !ok || !r.Confirmed.Has(r.ID) || r.Confirmed&^v.who.voters != 0 {
+	if r.Confirmed, ok = v.setOf(l.Confirmed); !ok || !r.Confirmed.Has(r.ID) || r.Confirmed&^v.mayVoters() != 0 {
 		c.differ("attach.leading.confirmed", "voters, the leader among them", fmt.Sprint(l.Confirmed))
 	}
 	if r.ReadOffset > r.HighWatermark || r.ReadOffset <= r.EpochStart {

@@ -286,6 +286,11 @@ func (v *validator) args(a spec.ActionID, base *spec.Replica, e *event.Event, c 
 		}
 	case spec.ActionStartRead, spec.ActionServeRead:
 		want.Read = e.Args.Read
+	case spec.ActionAppendLeaderChange:
+		args.WithVoters = base.Voters != 0 && e.Log != nil && hasVoters(e.Log.Appended)
+	case spec.ActionAddVoter, spec.ActionRemoveVoter, spec.ActionUpdateVoter:
+		want.Voter = e.Args.Voter
+		args.Voter = v.subject(e, c)
 	default:
 		args, want.Snapshot = snapshotArgs(a, base, e, sends)
 	}
@@ -293,6 +298,7 @@ func (v *validator) args(a spec.ActionID, base *spec.Replica, e *event.Event, c 
 	same(c, "args.count", want.Count, e.Args.Count)
 	same(c, "args.park", want.Park, e.Args.Park)
 	same(c, "args.read", want.Read, e.Args.Read)
+	same(c, "args.voter", want.Voter != nil, e.Args.Voter != nil)
 	return args
 }
 
@@ -428,6 +434,7 @@ func (v *validator) restart(w *world, n int, base *spec.Replica, e *event.Event,
 	same(c, "args.park", false, e.Args.Park)
 	same(c, "args.read", 0, e.Args.Read)
 	same(c, "args.snapshot", event.SnapshotID{}, e.Args.Snapshot)
+	same(c, "args.voter", false, e.Args.Voter != nil)
 	if c.n > 0 {
 		return
 	}
@@ -467,9 +474,10 @@ func (v *validator) restartFrom(w *world, n int, base *spec.Replica, e *event.Ev
 			least = try
 		}
 	}
-	if v.opt.Hidden > 0 || !v.who.voters.Has(base.ID) {
+	if v.opt.Hidden > 0 || !v.mayVote(base) {
 		// The disk may be another one: of all hidden steps the one that is least likely.
-		// Observers may lose theirs as they like: nothing counts on them.
+		// Observers may lose theirs as they like: nothing counts on them. Where voters change,
+		// a node with another disk is another replica.
 		lost := *base
 		if len(v.outcomes) == 0 && v.ctx.Take(spec.ActionLoseDisk, &lost, nil, spec.Args{}, &v.outbox) {
 			try := comparison{verbose: c.verbose, n: before}

@@ -84,7 +84,9 @@ var errorCodes = [...]int16{
 	spec.PositionOutOfRange:  99,
 }
 
-var recordKinds = [...]string{spec.LeaderChange: event.LeaderChange, spec.Data: event.Data}
+var recordKinds = [...]string{
+	spec.LeaderChange: event.LeaderChange, spec.Data: event.Data, spec.KRaftVersion: event.KRaftVersion, spec.KRaftVoters: event.KRaftVoters,
+}
 
 // comparison notes in what an event and a step differ.
 type comparison struct {
@@ -195,11 +197,12 @@ func (v *validator) runs(c *comparison, at, field string, want []spec.Run, seen 
 			return
 		}
 		ok := i < len(want) && j < len(seen) && right > 0 &&
-			int32(want[i].Epoch) == seen[j].Epoch && recordKinds[want[i].Kind] == seen[j].Kind
+			int32(want[i].Epoch) == seen[j].Epoch && recordKinds[want[i].Kind] == seen[j].Kind &&
+			(want[i].Kind != spec.KRaftVoters || want[i].Voters == v.who.voterSet(seen[j].Voters))
 		if !ok {
 			c.n++
 			if c.verbose {
-				c.list = append(c.list, Difference{at + field, runsText(recordedAs(want)), runsText(seen)})
+				c.list = append(c.list, Difference{at + field, runsText(v.who.recordedAs(want)), runsText(seen)})
 			}
 			return
 		}
@@ -214,10 +217,17 @@ func (v *validator) runs(c *comparison, at, field string, want []spec.Run, seen 
 }
 
 // recordedAs are runs of the specification as a trace has them.
-func recordedAs(runs []spec.Run) []event.Run {
+func (m *members) recordedAs(runs []spec.Run) []event.Run {
 	var list []event.Run
 	for _, r := range runs {
-		list = append(list, event.Run{Epoch: int32(r.Epoch), Kind: recordKinds[r.Kind], Count: r.Count})
+		run := event.Run{Epoch: int32(r.Epoch), Kind: recordKinds[r.Kind], Count: r.Count}
+		if r.Kind == spec.KRaftVoters { // each is a run of its own
+			run.Count, run.Voters = 1, m.recordedVoters(r.Voters)
+			for range r.Count - 1 {
+				list = append(list, run)
+			}
+		}
+		list = append(list, run)
 	}
 	return list
 }
@@ -227,6 +237,9 @@ func runsText(runs []event.Run) string {
 	list := make([]string, len(runs))
 	for i, r := range runs {
 		list[i] = fmt.Sprintf("[%d,%q,%d]", r.Epoch, r.Kind, r.Count)
+		if len(r.Voters) > 0 {
+			list[i] = fmt.Sprintf("[%d,%q,%d,%v]", r.Epoch, r.Kind, r.Count, idsOf(r.Voters))
+		}
 	}
 	return "[" + strings.Join(list, ",") + "]"
 }
@@ -266,6 +279,7 @@ func (v *validator) state(c *comparison, r *spec.Replica, s *event.State) {
 	if s.Has&event.HasHighWatermark != 0 && !c.forgets {
 		same(c, "state.hw", int64(r.HighWatermark), s.HighWatermark)
 	}
+	v.votersState(c, r, s)
 	snapshotState(c, r, s)
 	if s.Has&event.HasLogEnd != 0 {
 		same(c, "state.logEnd", int64(r.Log.End()), s.LogEnd)
@@ -356,7 +370,7 @@ const maxRecords = math.MaxInt32
 // step can have, and nodes that take no part.
 func (v *validator) check(e *event.Event) error {
 	if e.Attach != nil || e.Detach != nil {
-		if err := checkEnds(e); err != nil {
+		if err := v.checkEnds(e); err != nil {
 			return err
 		}
 	}
@@ -368,14 +382,14 @@ func (v *validator) check(e *event.Event) error {
 			return errors.New("an event that says nothing: no action, recv, send, state, log or durable")
 		}
 	}
-	if e.Args.Voter != nil || e.State.Has&event.HasVoters != 0 || e.Attach != nil && e.Attach.Voters != nil {
-		return errors.New("voters in a run whose voter set is static")
+	if err := v.checkVoters(e); err != nil {
+		return err
 	}
 	if e.Args.Count > maxRecords {
 		return fmt.Errorf("args.count %d: an event appends at most %d records", e.Args.Count, maxRecords)
 	}
 	if e.Log != nil {
-		if err := checkRuns(e.Log.Appended); err != nil {
+		if err := v.checkRuns(e.Log.Appended); err != nil {
 			return fmt.Errorf("log.appended: %w", err)
 		}
 	}
@@ -418,17 +432,14 @@ func (v *validator) checkMessage(m *event.Message) error {
 			return fmt.Errorf("node %d takes no part in the run (replicas %v)", id, v.who.ids)
 		}
 	}
-	return checkRuns(m.Records)
+	return v.checkRuns(m.Records)
 }
 
-func checkRuns(runs []event.Run) error {
+func (v *validator) checkRuns(runs []event.Run) error {
 	n := int64(0)
 	for _, r := range runs {
-		if r.Kind != event.LeaderChange && r.Kind != event.Data {
-			return fmt.Errorf("unknown kind of record %q", r.Kind)
-		}
-		if r.Voters != nil {
-			return fmt.Errorf("a %s record with voters", r.Kind)
+		if err := v.checkKind(&r); err != nil {
+			return err
 		}
 		if r.Count > maxRecords-n {
 			return fmt.Errorf("%d records and %d before them: an event has at most %d", r.Count, n, maxRecords)
@@ -445,7 +456,7 @@ func (v *validator) untold(m *event.Message) bool {
 }
 
 // checkEnds is check for an event with which recording begins or ends.
-func checkEnds(e *event.Event) error {
+func (v *validator) checkEnds(e *event.Event) error {
 	what := "detach"
 	if e.Attach != nil {
 		what = "attach"
@@ -460,7 +471,7 @@ func checkEnds(e *event.Event) error {
 	case e.Attach == nil:
 		return nil
 	}
-	if err := checkRuns(e.Attach.Log); err != nil {
+	if err := v.checkRuns(e.Attach.Log); err != nil {
 		return fmt.Errorf("attach.log: %w", err)
 	}
 	return nil

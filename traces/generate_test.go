@@ -43,7 +43,7 @@ func newGenerator(seed uint64, run *Run) *generator {
 	}
 	n := len(who.ids)
 	g := &generator{
-		rng: rand.New(rand.NewPCG(seed, 7)), who: who, ctx: spec.Ctx{Rules: spec.CleanRules(), Voters: who.voters},
+		rng: rand.New(rand.NewPCG(seed, 7)), who: who, ctx: spec.Ctx{Rules: spec.CleanRules(), Voters: who.voters, Dynamic: who.dynamic},
 		replicas: make([]spec.Replica, n), events: make([][]event.Event, n), inc: make([]int32, n), seq: make([]int64, n), step: make([]int64, n),
 		conns: make([]int64, n), reads: make([]int64, n), asked: make([]bool, n),
 	}
@@ -68,7 +68,7 @@ func (g *generator) start(i int) {
 func chain(l *spec.Log) uint64 {
 	h := uint64(0)
 	for _, r := range l.Runs() {
-		for _, x := range [...]uint64{uint64(r.Count), uint64(r.Epoch), uint64(r.Origin), uint64(r.Kind), uint64(r.Life)} {
+		for _, x := range [...]uint64{uint64(r.Count), uint64(r.Epoch), uint64(r.Origin), uint64(r.Kind), uint64(r.Life), uint64(r.Voters)} {
 			h = (h ^ x + 1) * 0x9E3779B97F4A7C15
 			h ^= h >> 29
 		}
@@ -95,7 +95,7 @@ func (g *generator) recorded(m *spec.Msg, id messageID, read int64) event.Messag
 		if m.Diverging {
 			e.Diverging = &event.EpochEnd{Epoch: int32(m.DivergingEpoch), EndOffset: int64(m.DivergingEnd)}
 		}
-		e.Records = recordedAs(m.Records.Runs())
+		e.Records = g.who.recordedAs(m.Records.Runs())
 	}
 	return e
 }
@@ -117,6 +117,10 @@ func (g *generator) emit(i int, a spec.ActionID, args event.Args, recv, sent *ev
 			Fetching: event.Fetching{Snapshot: nameOf(r.Fetching.Snapshot), Position: r.Fetching.Position},
 		},
 	}
+	if g.who.dynamic && (a == spec.ActionRestart || r.Voters != old.Voters) {
+		e.State.Has |= event.HasVoters
+		e.State.Voters = g.who.recordedVoters(g.ctx.VotersOf(r))
+	}
 	if recv != nil {
 		m := *recv
 		e.Recv = &m
@@ -132,7 +136,7 @@ func (g *generator) emit(i int, a spec.ActionID, args event.Args, recv, sent *ev
 				e.Log.Truncated = int64(common)
 			}
 			tail := r.Log.Slice(common, r.Log.End())
-			e.Log.Appended = recordedAs(tail.Runs())
+			e.Log.Appended = g.who.recordedAs(tail.Runs())
 		}
 	}
 	if a == spec.ActionInstallSnapshot {
@@ -164,6 +168,8 @@ func (g *generator) local(i int, a spec.ActionID, args spec.Args) bool {
 	switch a {
 	case spec.ActionAppend:
 		recorded.Count = args.Count
+	case spec.ActionAddVoter, spec.ActionRemoveVoter, spec.ActionUpdateVoter:
+		recorded.Voter = &event.Node{ID: g.who.node(args.Voter), Dir: "dir"}
 	case spec.ActionStartRead:
 		g.reads[i]++
 		recorded.Read = g.reads[i]
@@ -283,7 +289,8 @@ func (g *generator) once() {
 	case some(400 * rare):
 		g.crash(i)
 	case some(3) && g.local(i, spec.ActionBecomeLeader, spec.Args{}):
-	case some(2) && g.local(i, spec.ActionAppendLeaderChange, spec.Args{}):
+	case some(2) && g.local(i, spec.ActionAppendLeaderChange, spec.Args{WithVoters: g.who.dynamic && some(3)}):
+	case r.Role == spec.Leader && g.who.dynamic && some(6) && g.change(i, other):
 	case some(3) && !r.Flushed():
 		from := int64(r.FlushedEnd())
 		g.local(i, spec.ActionFlush, spec.Args{Count: from + g.rng.Int64N(int64(r.Log.End())-from+1)})
@@ -318,6 +325,12 @@ func (g *generator) once() {
 	case (r.Role == spec.Prospective || some(60*rare)) && g.local(i, spec.ActionBecomeCandidate, spec.Args{}):
 	case (r.Role == spec.Unattached || some(60*rare)) && g.local(i, spec.ActionBecomeProspective, spec.Args{}):
 	}
+}
+
+// change changes the voter set.
+func (g *generator) change(i int, who spec.ID) bool {
+	a := []spec.ActionID{spec.ActionAddVoter, spec.ActionRemoveVoter, spec.ActionUpdateVoter}[g.rng.IntN(3)]
+	return g.local(i, a, spec.Args{Voter: who})
 }
 
 // generate records a walk of so many events.

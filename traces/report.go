@@ -307,13 +307,13 @@ func (v *validator) guarded(g spec.Guard, r *spec.Replica, args spec.Args, m *sp
 	case spec.IsUp, spec.MayStand, spec.IsProspective, spec.IsNominee, spec.IsCandidate, spec.IsLeader, spec.IsResigned, spec.IsFetcher, spec.IsFollower:
 		return "role " + r.Role.String()
 	case spec.IsVoter, spec.OthersVote:
-		return fmt.Sprintf("voters %v", v.nodeIDs(v.who.voters))
+		return fmt.Sprintf("voters %v", v.nodeIDs(v.ctx.VotersOf(r)))
 	case spec.HasMajority, spec.HasPreVotes:
-		return fmt.Sprintf("granted by %v, voters %v", v.nodeIDs(r.Granted), v.nodeIDs(v.who.voters))
+		return fmt.Sprintf("granted by %v, voters %v", v.nodeIDs(r.Granted), v.nodeIDs(v.ctx.VotersOf(r)))
 	case spec.NotGranted:
 		return fmt.Sprintf("to %d, granted by %v", v.who.node(args.Dst), v.nodeIDs(r.Granted))
 	case spec.ToOther, spec.ToOtherVoter:
-		return fmt.Sprintf("to %d, voters %v", v.who.node(args.Dst), v.nodeIDs(v.who.voters))
+		return fmt.Sprintf("to %d, voters %v", v.who.node(args.Dst), v.nodeIDs(v.ctx.VotersOf(r)))
 	case spec.ToLeader:
 		return fmt.Sprintf("to %d, leader %d", v.who.node(args.Dst), v.who.node(r.Election.Leader))
 	case spec.SnapshotIsLater, spec.SnapshotInLog, spec.BelowHighWatermark, spec.BelowFlushed:
@@ -325,10 +325,12 @@ func (v *validator) guarded(g spec.Guard, r *spec.Replica, args spec.Args, m *sp
 		return fmt.Sprintf("%d bytes from %d of %d", args.Count, m.Position, args.Size)
 	case spec.IsReceiving, spec.SnapshotReceived, spec.SnapshotWanted:
 		return fmt.Sprintf("fetching %s of %d, log start %d, log end %d, hw %d", r.Fetching.String(), r.Fetching.Size, r.LogStart, r.Log.End(), r.HighWatermark)
+	case spec.NoUncommittedChange, spec.NotInVoterSet, spec.InVoterSet, spec.NotLastVoter:
+		return fmt.Sprintf("voter %d, voters %v, hw %d, log %s", v.who.node(args.Voter), v.nodeIDs(v.ctx.VotersOf(r)), r.HighWatermark, runsText(v.who.recordedAs(r.Log.Runs())))
 	case spec.EpochCommitted:
 		return fmt.Sprintf("hw %d, epoch start %d", r.HighWatermark, r.EpochStart)
 	case spec.ReadConfirmed:
-		return fmt.Sprintf("confirmed by %v, voters %v", v.nodeIDs(r.Confirmed), v.nodeIDs(v.who.voters))
+		return fmt.Sprintf("confirmed by %v, voters %v", v.nodeIDs(r.Confirmed), v.nodeIDs(v.ctx.VotersOf(r)))
 	}
 	return ""
 }

@@ -17,9 +17,12 @@ const RunFile = "run.json"
 
 // Run says who took part in a run.
 type Run struct {
-	// Voters is the static voter set, Observers the other replicas.
+	// Voters is the voter set in the beginning, Observers the other replicas.
 	Voters    []int32 `json:"voters"`
 	Observers []int32 `json:"observers,omitempty"`
+	// KRaftVersion is 0 if the voter set stays as it is, and 1 if it is in the log and may
+	// change (KIP-853).
+	KRaftVersion int16 `json:"kraftVersion,omitempty"`
 	// PreVote says whose software knows pre-votes.
 	PreVote PreVote `json:"preVote"`
 	// Nodes are the replica keys, as far as they are known.
@@ -178,13 +181,20 @@ func (r *Run) dir(id int32) string {
 
 // members maps node ids to replicas of the specification, in ascending order.
 type members struct {
-	ids    []int32 // by index
-	voters spec.Set
+	ids    []int32  // by index
+	voters spec.Set // in the beginning
 	pre    [spec.MaxReplicas]bool
+	// dynamic: the voters may change. dirs are the directories of the nodes, as far as they
+	// are known.
+	dynamic bool
+	dirs    map[int32]string
 }
 
 func (r *Run) members() (*members, error) {
-	m := &members{ids: slices.Concat(r.Voters, r.Observers)}
+	m := &members{ids: slices.Concat(r.Voters, r.Observers), dynamic: r.KRaftVersion == 1, dirs: map[int32]string{}}
+	if r.KRaftVersion < 0 || r.KRaftVersion > 1 {
+		return nil, fmt.Errorf("kraftVersion %d: there are 0 and 1", r.KRaftVersion)
+	}
 	slices.Sort(m.ids)
 	if len(m.ids) > spec.MaxReplicas {
 		return nil, fmt.Errorf("%d replicas, the specification has room for %d", len(m.ids), spec.MaxReplicas)
@@ -199,6 +209,9 @@ func (r *Run) members() (*members, error) {
 		m.pre[i] = r.PreVote.Has(id)
 	}
 	for i, n := range r.Nodes {
+		if n.Dir != "" {
+			m.dirs[n.ID] = n.Dir
+		}
 		if m.index(n.ID) < 0 {
 			return nil, fmt.Errorf("node %d of nodes is no voter and no observer", n.ID)
 		}

@@ -228,7 +228,7 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 	if v.budget = opt.Hidden; run.Unlogged != nil {
 		v.budget = max(v.budget, run.Unlogged.Hidden)
 	}
-	v.ctx = spec.Ctx{Rules: opt.Rules, Voters: v.who.voters}
+	v.ctx = spec.Ctx{Rules: opt.Rules, Voters: v.who.voters, Dynamic: v.who.dynamic}
 	for i, in := range inputs {
 		n, line, dir := v.who.index(ids[i]), sources[i].Line(), first[i].Node.Dir
 		if n < 0 {
