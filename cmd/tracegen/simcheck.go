@@ -148,6 +148,9 @@ func keep(cfg sim.Config, setup sim.Setup) *recorder {
 	r := &recorder{pending: map[int64]sim.Operation{}, standing: -1}
 	r.history.Header = history.Header{Run: fmt.Sprintf("seed %d", cfg.Seed), Clock: "us"}
 	r.run = &traces.Run{PreVote: traces.PreVote{All: setup.PreVote}}
+	if cfg.Members {
+		r.run.KRaftVersion = 1
+	}
 	for i := range setup.Voters + setup.Observers {
 		if id := int32(i + 1); i < setup.Voters {
 			r.run.Voters = append(r.run.Voters, id)

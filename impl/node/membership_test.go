@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/impl/log"
 	"github.com/quorate/quorate/impl/snapshot"
 	"github.com/quorate/quorate/impl/wire"
+	"github.com/quorate/quorate/traces"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -29,10 +30,12 @@ type dynamicCluster struct {
 	nodes []*Node
 	join  bool
 	trace bool
+
+	started []bool
 }
 
 func newDynamicCluster(t testing.TB, size int) *dynamicCluster {
-	c := &dynamicCluster{t: t, dir: t.TempDir(), nodes: make([]*Node, size), disks: make([]byte, size), trace: true}
+	c := &dynamicCluster{t: t, dir: t.TempDir(), nodes: make([]*Node, size), disks: make([]byte, size), trace: true, started: make([]bool, size)}
 	for range size {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -47,8 +50,39 @@ func newDynamicCluster(t testing.TB, size int) *dynamicCluster {
 				require.NoError(t, n.Err())
 			}
 		}
+		if !t.Failed() {
+			c.judge()
+		}
 	})
 	return c
+}
+
+// judge holds what was recorded against the specification, unless a node had two disks: to
+// it that would be two replicas.
+func (c *dynamicCluster) judge() {
+	var files []string
+	run := traces.Run{Voters: []int32{1}, PreVote: traces.PreVote{All: true}, KRaftVersion: 1}
+	for i := range c.nodes {
+		if c.disks[i] > 0 || !c.trace {
+			return
+		}
+		if i > 0 {
+			run.Observers = append(run.Observers, int32(i+1))
+		}
+		if name := c.traceName(i); c.started[i] {
+			files = append(files, name)
+		}
+	}
+	rec, err := traces.Files(files...)
+	require.NoError(c.t, err)
+	res, err := traces.Validate(rec.Inputs, traces.Options{Run: &run})
+	require.NoError(c.t, err)
+	require.Equal(c.t, traces.Accepted, res.Verdict, "%v", res.Rejection)
+	c.t.Logf("accepted: %d events", res.Stats.Events)
+}
+
+func (c *dynamicCluster) traceName(i int) string {
+	return filepath.Join(c.dir, fmt.Sprintf("node-%d-%d.ndjson", i+1, c.disks[i]))
 }
 
 func (c *dynamicCluster) path(i int) string {
@@ -86,8 +120,9 @@ func (c *dynamicCluster) start(i int) *Node {
 		Core: core.Config{ElectionTimeout: 150, FetchTimeout: 300, ElectionBackoffMax: 100, RequestTimeout: 1000},
 	}
 	if c.trace {
-		cfg.Trace = filepath.Join(c.dir, fmt.Sprintf("node-%d-%d.ndjson", i+1, c.disks[i]))
+		cfg.Trace = c.traceName(i)
 	}
+	c.started[i] = true
 	n, err := Start(cfg)
 	require.NoError(c.t, err)
 	c.nodes[i] = n
@@ -174,8 +209,8 @@ func (c *dynamicCluster) agree(voters ...core.ReplicaKey) {
 	}, 30*time.Second, 5*time.Millisecond, "the nodes do not agree")
 }
 
-// One voter becomes three; the leader leaves; a disk is lost and replaced: over sockets and
-// files, with a snapshot and restarts in between.
+// One voter becomes three, and the leader leaves and comes back; all are killed; and one more
+// comes late: over sockets and files.
 func TestMembership(t *testing.T) {
 	c := newDynamicCluster(t, 4)
 	for i := range 3 {
@@ -197,17 +232,6 @@ func TestMembership(t *testing.T) {
 	c.add(0)
 	c.agree(c.key(0), c.key(1), c.key(2))
 
-	// A disk is lost: the node comes back with another directory id.
-	old := c.key(1)
-	c.kill(1)
-	c.propose("four")
-	c.disks[1] = 1
-	c.start(1)
-	c.remove(old)
-	c.add(1)
-	c.propose("five")
-	c.agree(c.key(0), c.key(1), c.key(2))
-
 	// All of it is found again on the disks.
 	for i := range 3 {
 		c.kill(i)
@@ -215,7 +239,7 @@ func TestMembership(t *testing.T) {
 	for i := range 3 {
 		c.start(i)
 	}
-	c.propose("six")
+	c.propose("four")
 	c.agree(c.key(0), c.key(1), c.key(2))
 	state, err := os.ReadFile(filepath.Join(c.path(1), logDir, "quorum-state"))
 	require.NoError(t, err)
@@ -229,7 +253,27 @@ func TestMembership(t *testing.T) {
 	for _, v := range c.nodes[3].Values(0) {
 		values = append(values, string(v.Value))
 	}
-	require.Equal(t, []string{"one", "two", "three", "four", "five", "six"}, values)
+	require.Equal(t, []string{"one", "two", "three", "four"}, values)
+}
+
+// A disk is lost: the node comes back with another directory id, and is another replica.
+func TestLostDisk(t *testing.T) {
+	c := newDynamicCluster(t, 3)
+	for i := range 3 {
+		c.start(i)
+	}
+	c.add(1)
+	c.add(2)
+	c.propose("before")
+	old := c.key(1)
+	c.kill(1)
+	c.propose("meanwhile")
+	c.disks[1] = 1
+	c.start(1)
+	c.remove(old)
+	c.add(1)
+	c.propose("after")
+	c.agree(c.key(0), c.key(1), c.key(2))
 }
 
 // Killed in the midst of changes, nodes come back to what was committed, and go on.
@@ -262,8 +306,18 @@ func TestMembershipSurvivesKills(t *testing.T) {
 	c.agree(c.key(0), c.key(1), c.key(2))
 }
 
-// A node that may become a voter does so by itself, also in place of its lost disk (KIP-1186).
+// A node that may become a voter does so by itself (KIP-1186).
 func TestAutoJoin(t *testing.T) {
+	c := newDynamicCluster(t, 3)
+	c.join = true
+	for i := range 3 {
+		c.start(i)
+	}
+	c.agree(c.key(0), c.key(1), c.key(2))
+}
+
+// So does one in place of its lost disk.
+func TestAutoJoinAfterLostDisk(t *testing.T) {
 	c := newDynamicCluster(t, 3)
 	c.join = true
 	for i := range 3 {
