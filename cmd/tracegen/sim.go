@@ -23,6 +23,9 @@ type simulation struct {
 	noFaults, loseDisks        bool
 	noSnapshots, noPauses      bool
 	members                    bool
+	heals                      int
+	without, only, skip        string
+	script                     bool
 	plain, noEvents, quiet     bool
 	checking                   checking
 	flags                      *flag.FlagSet
@@ -44,6 +47,11 @@ func newSim(flags *flag.FlagSet) mode {
 	flags.BoolVar(&s.noSnapshots, "no-snapshots", false, "no snapshot is taken, and every log begins at 0")
 	flags.BoolVar(&s.noPauses, "no-pauses", false, "no process stops and goes on, and no partition comes and goes quickly")
 	flags.BoolVar(&s.members, "members", false, "the voters are in the log, and change (KIP-853)")
+	flags.IntVar(&s.heals, "heals", 1, "how often, in between, all faults stop until the cluster has made progress")
+	flags.StringVar(&s.without, "without", "", "kinds of faults to leave out, with commas, as loss,crash")
+	flags.StringVar(&s.only, "only", "", "leave out all kinds of faults but these; none: all")
+	flags.BoolVar(&s.script, "script", false, "print the faults as they happen, with their numbers")
+	flags.StringVar(&s.skip, "skip", "", "faults to leave out, by the numbers that -script prints, as 3,7-9,12-")
 	flags.BoolVar(&s.plain, "plain", false, "do not compress")
 	flags.BoolVar(&s.noEvents, "no-events", false, "write no files, only run and check")
 	flags.BoolVar(&s.quiet, "quiet", false, "print only runs that break a property, and the total")
@@ -57,6 +65,24 @@ func (s *simulation) config() (sim.Config, error) {
 		Voters: s.voters, Observers: s.observers, Clients: s.clients, Steps: s.steps,
 		Duration: sim.Time(s.ticks) * 1000, NoFaults: s.noFaults, LoseDisks: s.loseDisks, Snapshots: !s.noSnapshots, Pauses: !s.noPauses,
 		Members: s.members,
+		Heals:   s.heals,
+	}
+	var err error
+	if c.Without, err = sim.ParseKnobs(s.without); err != nil {
+		return c, fmt.Errorf("-without: %w", err)
+	}
+	switch {
+	case s.only == "none":
+		c.Without = sim.Knobs(0).Others()
+	case s.only != "":
+		only, err := sim.ParseKnobs(s.only)
+		if err != nil {
+			return c, fmt.Errorf("-only: %w", err)
+		}
+		c.Without |= only.Others()
+	}
+	if c.Skip, err = sim.ParseRanges(s.skip); err != nil {
+		return c, fmt.Errorf("-skip: %w", err)
 	}
 	switch s.preVote {
 	case "":
@@ -69,13 +95,13 @@ func (s *simulation) config() (sim.Config, error) {
 	}
 	if ch := &s.checking; !ch.on && (ch.workers != 1 || ch.twice != 0 || ch.period != 0 || ch.allMet) {
 		return c, errors.New("-parallel, -twice, -for and -all-met need -check")
-	} else if ch.workers < 1 || ch.period < 0 {
-		return c, errors.New("-parallel: want 1 or more, and -for cannot be negative")
+	} else if ch.workers < 1 || ch.period < 0 || ch.shrink < 0 {
+		return c, errors.New("-parallel: want 1 or more, and -for and -shrink cannot be negative")
 	}
-	if s.ticks < 0 || s.steps < 0 || s.clients < 0 {
-		return c, fmt.Errorf("-ticks, -steps and -clients cannot be negative")
+	if s.ticks < 0 || s.steps < 0 || s.clients < 0 || s.heals < 0 {
+		return c, fmt.Errorf("-ticks, -steps, -clients and -heals cannot be negative")
 	}
-	_, err := c.Setup()
+	_, err = c.Setup()
 	return c, err
 }
 
@@ -125,7 +151,11 @@ func (s *simulation) record(out string, cfg sim.Config, stdout io.Writer) (stats
 	if err != nil {
 		return stats, nil, err
 	}
-	stats, broken = sim.Run(cfg, rec.sinks())
+	sinks := rec.sinks()
+	if s.script {
+		sinks.Fault = func(h *sim.Happening) { fmt.Fprintln(stdout, h) }
+	}
+	stats, broken = sim.Run(cfg, sinks)
 	if err := rec.close(int64(stats.VirtualTime)); err != nil {
 		return stats, nil, err
 	}
@@ -154,6 +184,8 @@ func printTotal(w io.Writer, t *sim.Stats) (never []string) {
 		"messages %d dropped %d duplicated %d; appends acked %d unknown %d failed %d; reads %d failed %d\n",
 		t.Steps, t.Events, float64(t.VirtualTime)/1e6, t.Elections, t.Truncations, t.Crashes, t.CrashesInStep, t.CrashesInStart,
 		t.Sent, t.Dropped, t.Duplicated, t.AppendsAcked, t.AppendsUnknown, t.AppendsFailed, t.Reads, t.ReadsFailed)
+	fmt.Fprintf(w, "progress after the faults, in rounds of timeouts: a leader within %.2f, commits within %.2f, agreement within %.2f\n",
+		float64(t.Slowest[0])/1000, float64(t.Slowest[1])/1000, float64(t.Slowest[2])/1000)
 	var seen []string
 	for i, n := range t.Sometimes {
 		if n == 0 {

@@ -31,6 +31,7 @@ type checking struct {
 	twice   uint64
 	period  time.Duration
 	allMet  bool
+	shrink  int
 }
 
 func (c *checking) register(flags *flag.FlagSet) {
@@ -38,6 +39,7 @@ func (c *checking) register(flags *flag.FlagSet) {
 	flags.IntVar(&c.workers, "parallel", 1, "with -check: how many runs to make at once")
 	flags.Uint64Var(&c.twice, "twice", 0, "with -check: make every Nth run (whose seed N divides) twice, and compare the two; 0: none")
 	flags.DurationVar(&c.period, "for", 0, "with -check: go on with the seeds behind the last one for so long")
+	flags.IntVar(&c.shrink, "shrink", 300, "with -check: make at most so many runs to find a smaller one that fails as the first that failed does")
 	flags.BoolVar(&c.allMet, "all-met", false, "with -check: it is a failure if something that should happen sometimes never did")
 }
 
@@ -246,7 +248,7 @@ func (s *simulation) check(out string, base sim.Config, ranges [][2]uint64, stdo
 				cfg := base
 				cfg.Seed = seed
 				j, err := s.judge(cfg)
-				v.take(&j, err, func() error { return s.fail(out, cfg, j.broken, stdout, stderr) })
+				v.take(&j, err, func(first bool) error { return s.fail(out, cfg, &j, first, stdout, stderr) })
 			}
 		})
 	}
@@ -272,7 +274,7 @@ func (v *survey) enough() bool {
 }
 
 // take adds a run; fail is called if it failed.
-func (v *survey) take(j *judged, err error, fail func() error) {
+func (v *survey) take(j *judged, err error, fail func(first bool) error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err != nil {
@@ -290,31 +292,22 @@ func (v *survey) take(j *judged, err error, fail func() error) {
 	}
 	if j.broken != nil {
 		v.failures++
-		v.err = errors.Join(v.err, fail())
+		v.err = errors.Join(v.err, fail(v.failures == 1))
 	}
 }
 
-// fail writes the files of a run that failed, and says how to make it again.
-func (s *simulation) fail(out string, cfg sim.Config, broken error, stdout, stderr io.Writer) error {
-	fmt.Fprintf(stderr, "tracegen: seed %d: %v\n", cfg.Seed, broken)
+// fail writes the files of a run that failed, and says how to make it again, and of the
+// first one a smaller run that fails in the same way.
+func (s *simulation) fail(out string, cfg sim.Config, j *judged, first bool, stdout, stderr io.Writer) error {
+	fmt.Fprintf(stderr, "tracegen: seed %d: %v\n", cfg.Seed, j.broken)
 	again := *s
 	again.quiet = true
 	_, _, err := again.record(out, cfg, stdout)
-	fmt.Fprintf(stderr, "again: %s\n", s.line(cfg.Seed))
+	fmt.Fprintf(stderr, "again: %s\n", s.line(&cfg))
+	if first && s.checking.shrink > 0 && err == nil {
+		s.shrink(cfg, j.stats, j.broken, stderr)
+	}
 	return err
-}
-
-// line is the command that makes one run again.
-func (s *simulation) line(seed uint64) string {
-	line := fmt.Sprintf("tracegen -sim -check -seeds %d", seed)
-	s.flags.Visit(func(f *flag.Flag) {
-		switch f.Name {
-		case "sim", "check", "seeds", "out", "quiet", "parallel", "for", "all-met", "profile":
-		default:
-			line += fmt.Sprintf(" -%s=%s", f.Name, f.Value)
-		}
-	})
-	return line + " -out DIR"
 }
 
 // print shows what was done and how fast, and returns what was never met.

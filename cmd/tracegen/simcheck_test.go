@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,6 +47,43 @@ func TestSimCheckFails(t *testing.T) {
 	code, _, again := tracegen(strings.Fields(strings.Replace(line[1], "DIR", t.TempDir(), 1))...)
 	require.Equal(t, exitViolated, code)
 	require.Contains(t, again, first[0])
+
+	// And so does the smaller run.
+	small := regexp.MustCompile(`smaller, by \d+ runs: (\d+) steps instead of (\d+), (\d+) faults instead of (\d+)\nagain: tracegen (.*)`).FindStringSubmatch(stderr)
+	require.NotNil(t, small, stderr)
+	number := func(i int) int {
+		n, err := strconv.Atoi(small[i])
+		require.NoError(t, err)
+		return n
+	}
+	require.Less(t, number(1), number(2)/2)
+	require.Less(t, number(3), number(4)/2)
+	script := regexp.MustCompile(`(?m)^ +\d+ +\d+\.\d+ ms +[a-z-]+.*$`)
+	require.Len(t, script.FindAllString(stderr, -1), min(number(3), 30))
+	args := strings.Fields(strings.Replace(small[5], "DIR", t.TempDir(), 1))
+	code, _, again = tracegen(append(args, "-shrink", "0")...)
+	require.Equal(t, exitViolated, code)
+	require.Equal(t, shape(first[2]), shape(regexp.MustCompile(`tracegen: seed \d+: (.*)`).FindStringSubmatch(again)[1]))
+	code, printed, _ := tracegen(append(append([]string{"-script"}, slices.DeleteFunc(args, func(a string) bool { return a == "-check" })...), "-out", t.TempDir(), "-no-events")...)
+	require.Contains(t, []int{exitOK, exitViolated}, code) // without the specification it may pass
+	require.Len(t, script.FindAllString(printed, -1), number(3))
+}
+
+func shape(text string) string {
+	return regexp.MustCompile(`[0-9a-f]*[0-9][0-9a-f]*`).ReplaceAllString(text, "#")
+}
+
+// TestSimCheckArgs: what is left out has a name.
+func TestSimCheckArgs(t *testing.T) {
+	for _, args := range [][]string{{"-without", "bug"}, {"-only", "bug"}, {"-skip", "x"}, {"-heals", "-1"}, {"-check", "-shrink", "-1"}} {
+		code, _, stderr := tracegen(append(append([]string{"-sim"}, args...), "-out", t.TempDir())...)
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, stderr, args[len(args)-2])
+	}
+	code, stdout, stderr := tracegen("-sim", "-only", "none", "-script", "-ticks", "1000", "-seeds", "1-3", "-no-events", "-out", t.TempDir())
+	require.Equal(t, exitOK, code, stderr)
+	require.NotContains(t, stdout, " ms ")
+	require.Contains(t, stdout, "progress after the faults, in rounds of timeouts: a leader within ")
 }
 
 func TestSeedsOf(t *testing.T) {

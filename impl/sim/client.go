@@ -15,6 +15,7 @@ type client struct {
 	op     *Operation
 	tries  int
 	last   *attempt
+	rng    rng
 	starts int32 // numbers the clientStarts that counts; others are stale
 }
 
@@ -59,8 +60,8 @@ func (c *cluster) clientStarts(cl *client, inc int32) error {
 		timeout = 10 * second
 	}
 	c.after(timeout, item{kind: clientTimesOut, attempt: a})
-	if c.calm || !c.rng.chance(c.knobs.clientLoss) {
-		c.after(c.delay(), item{kind: clientArrives, attempt: a})
+	if c.calm || !cl.rng.chance(c.knobs.clientLoss) || !c.happens(ClientLoss, nil, nil) {
+		c.after(c.delay(&cl.rng), item{kind: clientArrives, attempt: a})
 	}
 	return nil
 }
@@ -68,7 +69,7 @@ func (c *cluster) clientStarts(cl *client, inc int32) error {
 func (c *cluster) invoke(cl *client) error {
 	c.lastOp++
 	op := &Operation{Client: cl.id, ID: c.lastOp, Kind: Append, Invoked: c.now}
-	if c.rng.chance(c.knobs.readPermille) {
+	if cl.rng.chance(c.knobs.readPermille) {
 		op.Kind = Read
 	} else {
 		op.Value = fmt.Appendf(nil, "%d/%d", cl.id, op.ID)
@@ -89,7 +90,7 @@ func (c *cluster) clientArrives(it *item) error {
 	n := a.node
 	if !n.up {
 		a.result = core.Result{Error: core.BrokerNotAvailable} // refused: it never was there
-		c.after(c.delay(), item{kind: clientAnswered, attempt: a})
+		c.after(c.delay(&a.client.rng), item{kind: clientAnswered, attempt: a})
 		return nil
 	}
 	a.inc, a.floor = n.inc, c.check.acked
@@ -127,13 +128,13 @@ func (c *cluster) completed(n *node, id core.ClientID, result core.Result) error
 			return err
 		}
 	}
-	if !c.calm && c.rng.chance(c.knobs.clientLoss) {
+	if !c.calm && a.client.rng.chance(c.knobs.clientLoss) && c.happens(ClientLoss, n, nil) {
 		if result.Error == core.None && a.op.Kind == Append {
 			c.met(AckLost)
 		}
 		return nil
 	}
-	c.after(c.delay(), item{kind: clientAnswered, attempt: a})
+	c.after(c.delay(&a.client.rng), item{kind: clientAnswered, attempt: a})
 	return nil
 }
 
@@ -201,9 +202,9 @@ func (c *cluster) clientAnswered(a *attempt) error {
 
 // tryNext tries the operation at another node, after a while.
 func (c *cluster) tryNext(cl *client) {
-	cl.leader = c.rng.below(len(c.nodes))
+	cl.leader = cl.rng.below(len(c.nodes))
 	cl.last = nil
-	c.startClient(cl, c.rng.between(millisecond, 50*millisecond))
+	c.startClient(cl, cl.rng.between(millisecond, 50*millisecond))
 }
 
 // clientTimesOut: an append may or may not have happened; a read did nothing, so
@@ -217,7 +218,7 @@ func (c *cluster) clientTimesOut(a *attempt) error {
 		c.tryNext(cl)
 		return nil
 	}
-	cl.leader = c.rng.below(len(c.nodes))
+	cl.leader = cl.rng.below(len(c.nodes))
 	return c.ends(cl, Unknown)
 }
 
@@ -237,7 +238,7 @@ func (c *cluster) ends(cl *client, outcome Outcome) error {
 	default:
 		c.stats.ReadsFailed++
 	}
-	c.startClient(cl, c.rng.between(0, c.knobs.thinkMax))
+	c.startClient(cl, cl.rng.between(0, c.knobs.thinkMax))
 	if c.sinks.Return != nil {
 		return c.sinks.Return(*op)
 	}

@@ -39,10 +39,14 @@ type cluster struct {
 	memberRNG rng
 	changes   map[core.ClientID]*node
 	cut       []bool // what a partition that comes and goes blocks
+	// Numbers of their own: of when faults strike, and of each link.
+	faultRNG rng
+	links    []rng
 
-	calm     bool // faults have stopped
-	quiet    bool // clients have stopped
-	stepNode int  // whose step is in progress, for errors; -1: none
+	calm     bool  // faults have stopped
+	healed   int32 // how often they have
+	quiet    bool  // clients have stopped
+	stepNode int   // whose step is in progress, for errors; -1: none
 }
 
 // Run makes one run. The error is a [*ViolationError], an assertion of a core, an
@@ -56,7 +60,8 @@ func Run(cfg Config, sinks Sinks) (stats Stats, err error) {
 	c := &cluster{
 		cfg: cfg, knobs: k, sinks: sinks, rng: rng{state: mix(cfg.Seed ^ 0x72756e)},
 		snapRNG: rng{state: mix(cfg.Seed ^ 0x736e6170)}, pauseRNG: rng{state: mix(cfg.Seed ^ 0x7061)}, memberRNG: rng{state: mix(cfg.Seed ^ 0x6d62)}, changes: map[core.ClientID]*node{},
-		conns: map[core.ConnID]*conn{}, attempts: map[core.ClientID]*attempt{}, stepNode: -1,
+		faultRNG: rng{state: mix(cfg.Seed ^ 0x6661756c74)},
+		conns:    map[core.ConnID]*conn{}, attempts: map[core.ClientID]*attempt{}, stepNode: -1,
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -87,6 +92,10 @@ func (c *cluster) where(err error) error {
 func (c *cluster) build() error {
 	n := c.knobs.voters + c.knobs.observers
 	c.blocked = make([]bool, n*n)
+	c.links = make([]rng, n*n)
+	for i := range c.links {
+		c.links[i].state = mix(c.cfg.Seed ^ uint64(i+1)<<20 ^ 0x6c696e6b)
+	}
 	var voters []core.ReplicaKey
 	var ids []int32
 	for i := range n {
@@ -118,11 +127,18 @@ func (c *cluster) build() error {
 		}
 	}
 	for i := range c.knobs.clients {
-		c.clients = append(c.clients, &client{id: i + 1, leader: c.rng.below(n)})
+		c.clients = append(c.clients, &client{id: i + 1, leader: c.rng.below(n), rng: rng{state: c.rng.next()}})
 		c.startClient(c.clients[i], c.rng.between(0, second))
 	}
 	c.nextFault()
 	c.nextPause()
+	slow, fast := c.nodes[0].clockRate, c.nodes[0].clockRate
+	for _, n := range c.nodes {
+		slow, fast = min(slow, n.clockRate), max(fast, n.clockRate)
+	}
+	if fast-slow >= 100_000 {
+		c.met(ClockApart)
+	}
 	c.nextChange()
 	return nil
 }
@@ -138,9 +154,17 @@ func (c *cluster) after(d Time, it item) {
 func (c *cluster) at(t Time, it item) { c.after(t-c.now, it) }
 
 func (c *cluster) run() error {
-	end := c.knobs.duration
-	err := c.until(end, func() bool { return c.cfg.Steps > 0 && c.stats.Steps >= c.cfg.Steps })
-	if err != nil {
+	enough := func() bool { return c.cfg.Steps > 0 && c.stats.Steps >= c.cfg.Steps }
+	phase := c.knobs.duration / Time(c.cfg.Heals+1)
+	for range c.cfg.Heals {
+		if err := c.until(c.now+phase, enough); err != nil {
+			return err
+		}
+		if err := c.healInBetween(); err != nil {
+			return err
+		}
+	}
+	if err := c.until(c.now+phase, enough); err != nil {
 		return err
 	}
 	return c.finish()
@@ -212,9 +236,13 @@ func (c *cluster) happen(it *item) error {
 	case detaches:
 		return c.nodes[it.node].detach()
 	case faultStrikes:
-		return c.strike()
+		if it.inc == c.healed {
+			return c.strike()
+		}
 	case pauses:
-		c.pause()
+		if it.inc == c.healed {
+			c.pause()
+		}
 	case resumes:
 		c.resume(c.nodes[it.node], it.inc)
 	case partitionFlaps:

@@ -46,6 +46,13 @@ type Config struct {
 	// Members: the voters are in the log, and change (KIP-853). Not drawn; with Pre-Vote,
 	// since without it a voter that was removed may raise the epoch for ever.
 	Members bool
+	// Without leaves kinds of faults out, Skip single faults, by their number (see
+	// Happening): how a run that failed is made smaller. Not drawn.
+	Without Knobs
+	Skip    Ranges
+	// Heals is how often, in between, all faults stop until the cluster has made
+	// progress. Not drawn.
+	Heals int
 	// GrantPreVoteAfterEnd: see core.Config. Not drawn.
 	GrantPreVoteAfterEnd bool
 
@@ -58,6 +65,8 @@ type Config struct {
 type Sinks struct {
 	// Event takes the events of all nodes, in order for each; the event may be kept.
 	Event func(e *event.Event) error
+	// Fault takes what goes wrong, as it does; what it is given is used once.
+	Fault func(h *Happening)
 	// Clock is told the virtual time before each event.
 	Clock func(now Time)
 	// Invoke and Return take the operations of clients, in order of time. Invoked
@@ -110,6 +119,7 @@ type Operation struct {
 // Stats counts what happened in a run.
 type Stats struct {
 	Steps, Events                     int64
+	Faults                            int64 // those skipped too
 	Elections, Truncations            int64
 	Crashes, CrashesInStep            int64
 	CrashesInStart, Restarts          int64
@@ -120,7 +130,10 @@ type Stats struct {
 	Reads, ReadsFailed                int64
 	Batches, Records, Committed       int64 // of the log at the end; records committed
 	VirtualTime                       Time
-	Sometimes                         [numSometimes]int64
+	// Slowest is how long, in thousandths of a round, it took at most to elect a leader
+	// after the faults, then to commit, then to agree.
+	Slowest   [3]int64
+	Sometimes [numSometimes]int64
 }
 
 // Sometimes is something that a run should meet now and then, or what depends
@@ -202,6 +215,13 @@ const (
 	VotersTruncated
 	// VotersInstalled: a voter set came with a snapshot.
 	VotersInstalled
+	// DiskStayedFull: a process started and found its disk full still. This and what
+	// follows may happen in every run.
+	DiskStayedFull
+	// ClockApart: two clocks of a cluster run at rates that are a tenth apart.
+	ClockApart
+	// HealedWithin: a cluster was healed in the midst of a run, and made progress.
+	HealedWithin
 
 	numSometimes
 )
@@ -215,6 +235,7 @@ var sometimesNames = [numSometimes]string{
 	"LogStartAdvanced", "UnrecordedSnapshotKept", "UnrecordedInstallKept",
 	"Paused", "LeaderPaused", "PausedLeaderReplaced", "PartitionFlapped",
 	"VoterChangeDone", "VoterAdded", "LeaderRemoved", "VotersTruncated", "VotersInstalled",
+	"DiskStayedFull", "ClockApart", "HealedWithin",
 }
 
 // String returns the name.
@@ -223,7 +244,7 @@ func (s Sometimes) String() string { return sometimesNames[s] }
 // Add adds the counts of another run.
 func (s *Stats) Add(o *Stats) {
 	for _, p := range [...][2]*int64{
-		{&s.Steps, &o.Steps}, {&s.Events, &o.Events}, {&s.Elections, &o.Elections},
+		{&s.Steps, &o.Steps}, {&s.Events, &o.Events}, {&s.Faults, &o.Faults}, {&s.Elections, &o.Elections},
 		{&s.Truncations, &o.Truncations}, {&s.Crashes, &o.Crashes}, {&s.CrashesInStep, &o.CrashesInStep},
 		{&s.CrashesInStart, &o.CrashesInStart}, {&s.Restarts, &o.Restarts}, {&s.Partitions, &o.Partitions},
 		{&s.Resignations, &o.Resignations}, {&s.Sent, &o.Sent}, {&s.Dropped, &o.Dropped},
@@ -235,6 +256,9 @@ func (s *Stats) Add(o *Stats) {
 		*p[0] += *p[1]
 	}
 	s.VirtualTime += o.VirtualTime
+	for i := range s.Slowest {
+		s.Slowest[i] = max(s.Slowest[i], o.Slowest[i])
+	}
 	for i := range s.Sometimes {
 		s.Sometimes[i] += o.Sometimes[i]
 	}
@@ -284,6 +308,9 @@ type knobs struct {
 	faultEvery         Time // mean time between faults
 	downMax            Time
 	aim                int // steps in 1000 that write and crash
+	again              int // crashes in 1000 after which the next start may crash
+	fullDisk           int // failures of storage in 1000 that are a full disk, for a while
+	fullMax            Time
 	weights            [numFaults]int
 
 	thinkMax      Time
@@ -352,6 +379,7 @@ func (c Config) draw() (knobs, error) {
 	k.drawFaults(r)
 	if c.NoFaults {
 		k.loss, k.reset, k.duplicate, k.slow, k.clientLoss, k.faultEvery, k.drift, k.aim = 0, 0, 0, 0, 0, 0, 0, 0
+		k.again, k.fullDisk = 0, 0
 		k.delayMax, k.flushMax = k.delayMin+millisecond, k.flushMin+millisecond
 		k.clientTimeout = 10 * second
 		k.core.MaxPendingAppends = 10_000
@@ -369,6 +397,7 @@ func (c Config) draw() (knobs, error) {
 		k.observers = max(k.observers, 1)
 		k.changeEvery = pick(r, 100*millisecond, 300*millisecond, second)
 	}
+	k.without(c.Without)
 	return k, nil
 }
 
@@ -381,6 +410,7 @@ func (k *knobs) drawFaults(r *rng) {
 	k.clientLoss = pick(r, 0, 10, 50)
 	k.faultEvery = pick(r, 100*millisecond, 300*millisecond, second, 3*second)
 	k.aim = pick(r, 0, 1, 5)
+	k.again, k.fullDisk, k.fullMax = 200, 300, 2*second
 	k.downMax = pick(r, 50*millisecond, 500*millisecond, 2*second)
 	for i := range k.weights {
 		k.weights[i] = r.below(10)

@@ -20,7 +20,7 @@ func (n *node) crash() error {
 	switch {
 	case n.burnt && n.faultKind == fs.BitFlip:
 		c.met(BitFlipped)
-	case n.burnt && n.faultKind != fs.Crash && !n.killed:
+	case n.burnt && n.faultKind != fs.Crash && (!n.killed || n.fullUntil > 0):
 		c.met(StorageFailed)
 	}
 	if n.driver != nil && n.driver.Interrupted() {
@@ -35,8 +35,8 @@ func (n *node) crash() error {
 	if c.cfg.swap != nil {
 		n.disk = c.cfg.swap(n.id, n.disk)
 	}
-	lost := c.cfg.Snapshots && !c.cfg.Members && n.index >= c.knobs.voters && !c.calm && c.snapRNG.chance(c.knobs.wipe)
-	if c.cfg.LoseDisks && c.rng.chance(100) || lost {
+	lost := c.cfg.Snapshots && !c.cfg.Members && n.index >= c.knobs.voters && !c.calm && c.snapRNG.chance(c.knobs.wipe) && c.happens(Wipe, n, nil)
+	if c.cfg.LoseDisks && n.rng.chance(100) || lost {
 		n.machine, n.last = machine{}, nil
 		n.disk, n.interrupted = fs.NewDouble(), nil
 		h := c.check.nodes[n.index]
@@ -51,10 +51,12 @@ func (n *node) crash() error {
 	if !slices.ContainsFunc(c.nodes, func(n *node) bool { return n.up }) {
 		c.met(AllDown)
 	}
-	if !c.calm && c.rng.chance(200) {
-		n.fuse = 1 + c.rng.below(25) // again, while it starts or soon after
+	if !c.calm && n.rng.chance(c.knobs.again) {
+		if fuse := 1 + n.rng.below(25); c.happens(CrashAgain, n, nil) { // while it starts or soon after
+			n.fuse = fuse
+		}
 	}
-	delay := c.rng.between(0, c.knobs.downMax)
+	delay := n.rng.between(0, c.knobs.downMax)
 	if c.calm {
 		delay = 10 * millisecond
 	}
@@ -69,7 +71,7 @@ func (n *node) alive() bool {
 }
 
 func (n *node) chooser() fs.Chooser {
-	r := &n.c.rng
+	r := &n.rng
 	switch r.below(8) {
 	case 0:
 		return fs.KeepAll

@@ -8,25 +8,12 @@ import (
 	"github.com/quorate/quorate/impl/fs"
 )
 
-// Faults, by how often they strike.
-const (
-	faultCrash = iota
-	faultCrashLeader
-	faultCrashInStep
-	faultCrashAll
-	faultStorage
-	faultBitFlip
-	faultPartition
-	faultOneWay
-	faultIsolate
-	faultReset
-	faultResign
-	numFaults
-)
+// numFaults is how many knobs are faults that strike.
+const numFaults = int(Resign) + 1
 
 func (c *cluster) nextFault() {
 	if c.knobs.faultEvery > 0 {
-		c.after(c.rng.between(1, 2*c.knobs.faultEvery), item{kind: faultStrikes})
+		c.after(c.faultRNG.between(1, 2*c.knobs.faultEvery), item{kind: faultStrikes, inc: c.healed})
 	}
 }
 
@@ -40,83 +27,93 @@ func (c *cluster) strike() error {
 	for _, w := range c.knobs.weights {
 		total += w
 	}
-	at := c.rng.below(total)
+	// Each has numbers of its own, so that the others stay what they are if it is left out.
+	r := rng{state: c.faultRNG.next()}
+	at := r.below(total)
 	for fault, w := range c.knobs.weights {
 		if at < w {
-			return c.fault(fault)
+			return c.fault(Knob(fault), &r)
 		}
 		at -= w
 	}
 	return nil
 }
 
-func (c *cluster) fault(fault int) error {
-	n := c.nodes[c.rng.below(len(c.nodes))]
+func (c *cluster) fault(fault Knob, r *rng) error {
+	n, l := c.nodes[r.below(len(c.nodes))], c.leader()
 	switch fault {
-	case faultCrash:
-		return c.kill(n)
-	case faultCrashLeader:
-		if l := c.leader(); l != nil {
-			return c.kill(l)
-		}
-	case faultCrashInStep:
-		if l := c.leader(); l != nil && c.rng.chance(500) {
+	case CrashLeader, Resign:
+		n = l
+	case CrashInStep, Partition, OneWay, Isolate:
+		if r.chance(500) && l != nil {
 			n = l
 		}
-		c.light(n, fs.Crash)
-	case faultStorage:
-		c.light(n, pick(&c.rng, fs.Error, fs.TornWrite, fs.DiskFull))
-	case faultBitFlip:
-		c.flip(n)
-	case faultCrashAll:
+	}
+	if n == nil || !c.happens(fault, n, nil) {
+		return nil
+	}
+	switch fault {
+	case CrashOne, CrashLeader:
+		return c.kill(n, r)
+	case CrashInStep:
+		c.light(n, fs.Crash, r)
+	case Storage:
+		kind := pick(r, fs.Error, fs.TornWrite, fs.DiskFull)
+		if kind == fs.DiskFull && r.chance(c.knobs.fullDisk) && n.up && n.fuse == 0 && n.fullUntil == 0 {
+			n.fullUntil = c.now + r.between(1, c.knobs.fullMax)
+			n.arm()
+			break
+		}
+		c.light(n, kind, r)
+	case FlipBit:
+		c.flip(n, r)
+	case CrashAll:
 		for _, n := range c.nodes {
-			if err := c.kill(n); err != nil {
+			if err := c.kill(n, r); err != nil {
 				return err
 			}
 		}
-	case faultPartition, faultOneWay, faultIsolate:
-		c.partition(fault, n)
-	case faultReset:
+	case Partition, OneWay, Isolate:
+		c.partition(fault, n, r)
+	case ResetConnections:
 		for _, cn := range n.conns {
-			if cn != nil && c.rng.chance(500) {
+			if cn != nil && r.chance(500) {
 				c.resetConn(cn)
 			}
 		}
-	case faultResign:
-		if l := c.leader(); l != nil {
-			c.stats.Resignations++
-			return l.input(&core.Input{Kind: core.InputResign}, driver.Link{})
-		}
+	case Resign:
+		c.stats.Resignations++
+		return l.input(&core.Input{Kind: core.InputResign}, driver.Link{})
 	}
 	return nil
 }
 
 // kill crashes a node between two steps.
-func (c *cluster) kill(n *node) error {
+func (c *cluster) kill(n *node, r *rng) error {
 	if !n.up {
 		return nil
 	}
 	c.stepNode = n.index
-	n.killed = c.rng.chance(300)
+	n.killed = r.chance(300)
 	return n.crash()
 }
 
 // light makes a node crash, or its disk fail, at some point in what it does next.
-func (c *cluster) light(n *node, kind fs.Fault) {
-	if !n.up || n.fuse > 0 {
+func (c *cluster) light(n *node, kind fs.Fault, r *rng) {
+	if !n.up || n.fuse > 0 || n.fullUntil > 0 {
 		return
 	}
-	n.fuse, n.faultKind, n.killed = 1+c.rng.below(30), kind, c.rng.chance(300)
+	n.fuse, n.faultKind, n.killed = 1+r.below(30), kind, r.chance(300)
 	n.arm()
 }
 
 // flip lets one of the next reads of a node change a bit. The log must notice
 // and stop the replica; the disk itself is fine.
-func (c *cluster) flip(n *node) {
+func (c *cluster) flip(n *node, r *rng) {
 	if !n.up {
 		return
 	}
-	left := 1 + c.rng.below(5)
+	left := 1 + r.below(5)
 	n.disk.FailRead(func(int, string) fs.Fault {
 		if left--; left != 0 {
 			return fs.None
@@ -142,34 +139,31 @@ func (c *cluster) leader() *node {
 }
 
 // partition blocks some pairs for a while. A later one replaces it.
-func (c *cluster) partition(fault int, victim *node) {
+func (c *cluster) partition(fault Knob, victim *node, r *rng) {
 	c.heal()
 	c.stats.Partitions++
-	if l := c.leader(); l != nil && c.rng.chance(500) {
-		victim = l
-	}
 	side := make([]bool, len(c.nodes))
 	for i := range side {
-		side[i] = c.rng.chance(500)
+		side[i] = r.chance(500)
 	}
-	in, out := c.rng.chance(700), c.rng.chance(700)
+	in, out := r.chance(700), r.chance(700)
 	for i := range c.nodes {
 		for j := range c.nodes {
 			blocked := false
 			switch fault {
-			case faultPartition:
+			case Partition:
 				blocked = side[i] != side[j]
-			case faultOneWay:
+			case OneWay:
 				blocked = side[i] && !side[j]
-			case faultIsolate:
+			case Isolate:
 				blocked = i != j && (in && j == victim.index || out && i == victim.index)
 			}
 			c.blocked[i*len(c.nodes)+j] = blocked
 		}
 	}
 	c.cuts++
-	c.after(c.rng.between(10*millisecond, 4*second), item{kind: partitionHeals, inc: c.cuts})
-	if c.pauseRNG.chance(c.knobs.flap) {
+	c.after(r.between(10*millisecond, 4*second), item{kind: partitionHeals, inc: c.cuts})
+	if c.pauseRNG.chance(c.knobs.flap) && c.happens(Flap, victim, nil) {
 		c.cut = slices.Clone(c.blocked)
 		c.after(c.pauseRNG.between(1, 2*c.knobs.flapEvery), item{kind: partitionFlaps, inc: c.cuts})
 	}

@@ -6,41 +6,99 @@ import (
 	"github.com/quorate/quorate/impl/log"
 )
 
-// patience is how long, in virtual time, a cluster without faults may take to
-// elect a leader and commit, and then to agree.
-const patience = 120 * second
+// Bounds of progress once there are no more faults, in rounds: with whatever state the
+// faults have left a leader must be elected within the first, records of clients committed
+// within the second, and all logs equal and clients answered within the third, each counted
+// from when the one before was reached. A round is as long as the timeouts of the run make
+// all of an election, if every timer takes its longest, and a request be given up.
+const (
+	electedWithin   = 4
+	committedWithin = 6
+	agreedWithin    = 12
+)
 
-// finish stops all faults and demands progress, then agreement.
-func (c *cluster) finish() error {
+// round is the length of a round.
+func (c *cluster) round() Time {
+	k := &c.knobs.core
+	ticks := 2*k.ElectionTimeout + k.FetchTimeout + k.FetchTimeout/2 + k.ElectionBackoffMax + k.RequestTimeout
+	// A client gives up only after ten seconds, where its node does not lead any more and
+	// does not know it.
+	return Time(ticks)*millisecond + second
+}
+
+// endFaults heals everything.
+func (c *cluster) endFaults() error {
 	c.stepNode = -1
 	c.calm = true
+	c.healed++
 	c.heal()
 	for _, n := range c.nodes {
 		n.fuse, n.burnt, n.paused = 0, false, 0
 		n.disk.Fail(nil)
 		n.disk.FailRead(nil)
+		if n.fullUntil > 0 {
+			n.roomAgain()
+		}
 		if !n.up {
 			if err := n.start(); err != nil {
 				return err
 			}
 		}
 	}
-	before := c.committed
-	err := c.until(c.now+patience, func() bool { return c.committed >= before+3 && c.leader() != nil })
+	return nil
+}
+
+// within demands that something comes about in so many rounds, and notes in how many.
+func (c *cluster) within(stage, rounds int, property, what string, done func() bool) error {
+	began, round := c.now, c.round()
+	if err := c.until(began+Time(rounds)*round, done); err != nil {
+		return err
+	}
+	if !done() {
+		c.stepNode = -1
+		return violated(property, "no faults for %d rounds of %.1f s, and %s: %s", rounds, float64(round)/float64(second), what, c.describe())
+	}
+	c.stats.Slowest[stage] = max(c.stats.Slowest[stage], int64((c.now-began)*1000/round))
+	return nil
+}
+
+// progress demands that a leader is elected, and what clients append is committed.
+func (c *cluster) progress() error {
+	err := c.within(0, electedWithin, "Progress", "no leader", func() bool { return c.leader() != nil })
 	if err != nil {
 		return err
 	}
-	if c.committed < before+3 {
-		c.stepNode = -1
-		return violated("Progress", "no faults for %d s, and %d appends committed: %s", patience/second, c.committed-before, c.describe())
-	}
-	c.quiet = true
-	if err := c.until(c.now+patience, c.agreed); err != nil {
+	before := c.committed
+	return c.within(1, committedWithin, "Progress", "fewer than three appends are committed",
+		func() bool { return c.committed >= before+3 && c.leader() != nil })
+}
+
+// healInBetween stops all faults until there is progress, and goes on with them.
+func (c *cluster) healInBetween() error {
+	if err := c.endFaults(); err != nil {
 		return err
 	}
-	if !c.agreed() {
-		c.stepNode = -1
-		return violated("Agreement", "no faults for %d s, and logs differ: %s", patience/second, c.describe())
+	if err := c.progress(); err != nil {
+		return err
+	}
+	c.met(HealedWithin)
+	c.calm = false
+	c.nextFault()
+	c.nextPause()
+	return nil
+}
+
+// finish stops all faults and demands progress, then agreement.
+func (c *cluster) finish() error {
+	if err := c.endFaults(); err != nil {
+		return err
+	}
+	if err := c.progress(); err != nil {
+		return err
+	}
+	c.quiet = true
+	if err := c.within(2, agreedWithin, "Agreement", "logs differ, or a client waits", c.agreed); err != nil {
+		return err
 	}
 	return c.final()
 }

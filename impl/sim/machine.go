@@ -239,7 +239,7 @@ func (n *node) VerifySnapshot(id core.SnapshotID, transfer int64) error {
 	if err := n.point(); err != nil {
 		return err
 	}
-	n.c.after(n.c.flushDelay(), item{kind: verifies, node: n.index, inc: n.inc, snapshot: id, transfer: transfer})
+	n.c.after(n.flushDelay(), item{kind: verifies, node: n.index, inc: n.inc, snapshot: id, transfer: transfer})
 	return nil
 }
 

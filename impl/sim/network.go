@@ -55,8 +55,8 @@ func (c *cluster) close(cn *conn) {
 		return
 	}
 	cn.open = false
-	if !c.rng.chance(c.knobs.loss) {
-		c.after(c.delay(), item{kind: disconnects, conn: cn})
+	if r := c.link(cn.from, cn.to); !r.chance(c.knobs.loss) {
+		c.after(c.delay(r), item{kind: disconnects, conn: cn})
 	}
 }
 
@@ -72,22 +72,29 @@ func (c *cluster) dropConns(n *node) {
 	for _, other := range c.nodes {
 		if cn := other.conns[n.index]; cn != nil && cn.open {
 			cn.gone = true
-			if c.rng.chance(700) { // the others hear of it only by a timeout
-				c.after(c.delay(), item{kind: connectionResets, conn: cn})
+			if r := c.link(n, other); r.chance(700) { // the others hear of it only by a timeout
+				c.after(c.delay(r), item{kind: connectionResets, conn: cn})
 			}
 		}
 	}
 }
 
+// link has the numbers of what goes from one node to another. Each direction has its own,
+// so that what happens to one message changes little for others.
+func (c *cluster) link(from, to *node) *rng { return &c.links[from.index*len(c.nodes)+to.index] }
+
 // delay of a message.
-func (c *cluster) delay() Time {
+func (c *cluster) delay(r *rng) Time {
 	switch {
 	case c.calm:
-		return c.rng.between(c.knobs.delayMin, c.knobs.delayMin+millisecond)
-	case c.rng.chance(c.knobs.slow):
-		return c.rng.between(c.knobs.delayMin, c.knobs.slowMax)
+		return r.between(c.knobs.delayMin, c.knobs.delayMin+millisecond)
+	case r.chance(c.knobs.slow):
+		late := r.between(c.knobs.delayMin, c.knobs.slowMax)
+		if c.happens(Slow, nil, nil) {
+			return late
+		}
 	}
-	return c.rng.between(c.knobs.delayMin, c.knobs.delayMax)
+	return r.between(c.knobs.delayMin, c.knobs.delayMax)
 }
 
 func (c *cluster) isBlocked(from, to *node) bool { return c.blocked[from.index*len(c.nodes)+to.index] }
@@ -95,13 +102,14 @@ func (c *cluster) isBlocked(from, to *node) bool { return c.blocked[from.index*l
 // lost decides whether a message is lost; now and then with its connection.
 func (c *cluster) lost(cn *conn, from, to *node) bool {
 	c.stats.Sent++
+	r := c.link(from, to)
 	switch {
-	case c.isBlocked(from, to), !c.calm && c.rng.chance(c.knobs.loss):
+	case c.isBlocked(from, to), !c.calm && r.chance(c.knobs.loss) && c.happens(Loss, from, to):
 		c.stats.Dropped++
 		return true
-	case !c.calm && c.rng.chance(c.knobs.reset):
+	case !c.calm && r.chance(c.knobs.reset) && c.happens(Reset, from, to):
 		c.stats.Dropped++
-		c.after(c.delay(), item{kind: connectionResets, conn: cn})
+		c.after(c.delay(r), item{kind: connectionResets, conn: cn})
 		return true
 	}
 	return false
@@ -138,14 +146,15 @@ func (n *node) SendRequest(peer core.ReplicaID, correlation int32, m *core.Messa
 	cn.busy, cn.awaits = true, correlation
 	f := &flight{conn: cn, correlation: correlation, message: *m}
 	f.message.Preferred = slices.Clone(m.Preferred)
-	if !c.calm && c.rng.chance(c.knobs.duplicate) {
+	r := c.link(n, cn.to)
+	if !c.calm && r.chance(c.knobs.duplicate) && c.happens(Duplicate, n, cn.to) {
 		late := *f
 		late.late = true
 		c.stats.Duplicated++
-		c.after(c.delay()+c.rng.between(0, c.knobs.slowMax), item{kind: requestArrives, flight: &late})
+		c.after(c.delay(r)+r.between(0, c.knobs.slowMax), item{kind: requestArrives, flight: &late})
 	}
 	if !c.lost(cn, n, cn.to) {
-		c.after(c.delay(), item{kind: requestArrives, flight: f})
+		c.after(c.delay(r), item{kind: requestArrives, flight: f})
 	}
 	return nil
 }
@@ -168,7 +177,7 @@ func (c *cluster) requestArrives(it *item) error {
 		copied := &conn{id: c.lastConn + 1, name: cn.name, from: cn.from, to: n}
 		c.lastConn++
 		c.conns[copied.id] = copied
-		c.after(c.delay(), item{kind: disconnects, conn: copied})
+		c.after(c.delay(c.link(cn.from, n)), item{kind: disconnects, conn: copied})
 		cn = copied
 	}
 	cn.accepted = n.inc
@@ -189,10 +198,10 @@ func (n *node) SendResponse(id core.ConnID, correlation int32, m *core.Message) 
 	f.message.Batches = nil
 	f.message.Records = slices.Clone(m.Records)
 	f.message.Chunk = slices.Clone(m.Chunk)
-	if len(m.Chunk) > 0 && !c.calm && c.snapRNG.chance(c.knobs.damage) {
+	if len(m.Chunk) > 0 && !c.calm && c.snapRNG.chance(c.knobs.damage) && c.happens(Damage, n, cn.from) {
 		f.message.Chunk[c.snapRNG.below(len(m.Chunk))] ^= 1 << c.snapRNG.below(8)
 	}
-	c.after(c.delay(), item{kind: responseArrives, flight: f})
+	c.after(c.delay(c.link(n, cn.from)), item{kind: responseArrives, flight: f})
 	return nil
 }
 

@@ -29,7 +29,9 @@ type node struct {
 	cfg   core.Config
 	store quorumstate.Config
 
+	rng        rng // of what happens to it and its disk
 	disk       *fs.Double
+	fullUntil  Time // its disk is full until then
 	clockStart core.Ticks
 	clockRate  int64 // millionths of a tick in a microsecond, times 1000
 
@@ -76,7 +78,7 @@ func newNode(c *cluster, index int, voters []core.ReplicaKey) *node {
 	cfg.PreVote, cfg.GrantPreVoteAfterEnd = c.knobs.preVote, c.knobs.grantAfterEnd
 	cfg.Trace = true
 	n := &node{
-		c: c, index: index, id: id, cfg: cfg, disk: fs.NewDouble(),
+		c: c, index: index, id: id, cfg: cfg, disk: fs.NewDouble(), rng: rng{state: c.rng.next()},
 		clockStart: core.Ticks(c.rng.below(1_000_000)),
 		clockRate:  1_000_000, conns: make([]*conn, c.knobs.voters+c.knobs.observers),
 		store:  quorumstate.Config{Version: 1},
@@ -206,6 +208,13 @@ func (n *node) woken() error {
 // arm lets the operations of the disk burn the fuse, if there is one.
 func (n *node) arm() {
 	n.burnt = false
+	if n.fullUntil > n.c.now {
+		n.disk.Fail(n.full)
+		return
+	}
+	if n.fullUntil > 0 {
+		n.roomAgain()
+	}
 	if n.fuse == 0 {
 		n.disk.Fail(nil)
 		return
@@ -222,14 +231,32 @@ func (n *node) arm() {
 	})
 }
 
+// full lets nothing more be written. The process stops, and its machine goes on.
+func (n *node) full(op fs.Op) fs.Fault {
+	if op.Kind != fs.OpWrite && op.Kind != fs.OpCreate {
+		return fs.None
+	}
+	if !n.up {
+		n.c.met(DiskStayedFull)
+	}
+	n.burnt, n.faultKind, n.killed = true, fs.DiskFull, true
+	return fs.DiskFull
+}
+
+// roomAgain is when somebody has made room on the disk.
+func (n *node) roomAgain() {
+	n.fullUntil = 0
+	n.disk.Restart()
+}
+
 // aim lets a step that writes crash more often than chance alone would.
 func (n *node) aim() {
 	c := n.c
-	if c.calm || c.knobs.aim == 0 || n.fuse > 0 {
+	if c.calm || c.knobs.aim == 0 || n.fuse > 0 || n.fullUntil > 0 {
 		return
 	}
 	for i := range n.out.Ops {
-		often := 0
+		often, r := 0, &n.rng
 		switch n.out.Ops[i].Kind {
 		case core.OpPersist, core.OpAppendRaw, core.OpAppendLeaderChange, core.OpAppendVoters:
 			often = c.knobs.aim
@@ -237,13 +264,13 @@ func (n *node) aim() {
 			often = 40 * c.knobs.aim
 		case core.OpTruncate:
 			often = 40 * c.knobs.aim
-			if c.rng.chance(often / 2) { // later, perhaps before it is flushed
-				c.after(c.rng.between(0, c.knobs.flushMax), item{kind: crashes, node: n.index})
+			if r.chance(often/2) && c.happens(Aim, n, nil) { // later, perhaps before it is flushed
+				c.after(r.between(0, c.knobs.flushMax), item{kind: crashes, node: n.index})
 			}
 		}
-		if c.rng.chance(often) {
-			n.fuse, n.faultKind = 1+c.rng.below(8), fs.Crash
-			n.killed = c.rng.chance(300)
+		if r.chance(often) && c.happens(Aim, n, nil) {
+			n.fuse, n.faultKind = 1+r.below(8), fs.Crash
+			n.killed = r.chance(300)
 			n.arm()
 			return
 		}
@@ -316,7 +343,7 @@ func (n *node) startFlush() {
 		return
 	}
 	n.flushing = true
-	n.c.after(n.c.flushDelay(), item{kind: flushes, node: n.index, inc: n.inc})
+	n.c.after(n.flushDelay(), item{kind: flushes, node: n.index, inc: n.inc})
 }
 
 func (n *node) flush(inc int32) error {
@@ -332,7 +359,7 @@ func (n *node) flush(inc int32) error {
 	if err != nil {
 		return err
 	}
-	n.c.after(n.c.flushDelay(), item{kind: flushed, node: n.index, inc: n.inc})
+	n.c.after(n.flushDelay(), item{kind: flushed, node: n.index, inc: n.inc})
 	return nil
 }
 
@@ -345,11 +372,11 @@ func (n *node) flushDone(inc int32) error {
 	return n.input(&core.Input{Kind: core.InputFlushed, Flush: n.doneID, End: n.doneEnd}, driver.Link{})
 }
 
-func (c *cluster) flushDelay() Time {
-	if c.calm {
-		return c.rng.between(50, millisecond)
+func (n *node) flushDelay() Time {
+	if n.c.calm {
+		return n.rng.between(50, millisecond)
 	}
-	return c.rng.between(c.knobs.flushMin, c.knobs.flushMax) / 2
+	return n.rng.between(n.c.knobs.flushMin, n.c.knobs.flushMax) / 2
 }
 
 // Complete implements [driver.Hooks].

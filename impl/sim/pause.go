@@ -6,7 +6,7 @@ package sim
 
 func (c *cluster) nextPause() {
 	if c.knobs.pauseEvery > 0 && !c.calm {
-		c.after(c.pauseRNG.between(1, 2*c.knobs.pauseEvery), item{kind: pauses})
+		c.after(c.pauseRNG.between(1, 2*c.knobs.pauseEvery), item{kind: pauses, inc: c.healed})
 	}
 }
 
@@ -24,7 +24,11 @@ func (c *cluster) pause() {
 	if !n.up || n.paused > c.now {
 		return
 	}
-	n.paused = c.now + c.pauseRNG.between(millisecond, c.knobs.pauseMax)
+	until := c.now + c.pauseRNG.between(millisecond, c.knobs.pauseMax)
+	if !c.happens(Pause, n, nil) {
+		return
+	}
+	n.paused = until
 	if n == leader {
 		c.met(LeaderPaused)
 		c.at(n.paused, item{kind: resumes, node: n.index, inc: n.inc})

@@ -23,7 +23,7 @@ func seeds(n int) uint64 {
 }
 
 func TestSeeds(t *testing.T) {
-	first, last := uint64(1), seeds(150)
+	first, last := uint64(1), seeds(250)
 	if *seedFlag > 0 {
 		first, last = *seedFlag, *seedFlag
 	}
@@ -40,7 +40,7 @@ func TestSeeds(t *testing.T) {
 	t.Logf("%+v", total)
 	for i, n := range total.Sometimes {
 		t.Logf("%-26s %d", Sometimes(i), n)
-		if last >= 150 && Sometimes(i) < SnapshotTaken {
+		if last >= 250 && (Sometimes(i) < SnapshotTaken || i == int(DiskStayedFull) || i == int(ClockApart)) {
 			require.NotZero(t, n, "%v never happened", Sometimes(i))
 		}
 	}
@@ -48,7 +48,7 @@ func TestSeeds(t *testing.T) {
 
 // TestSeedsWithSnapshots: all that holds without them holds with them.
 func TestSeedsWithSnapshots(t *testing.T) {
-	first, last := uint64(1), seeds(150)
+	first, last := uint64(1), seeds(250)
 	if *seedFlag > 0 {
 		first, last = *seedFlag, *seedFlag
 	}
@@ -88,7 +88,7 @@ func TestSeedsWithMembers(t *testing.T) {
 		}
 	}
 	t.Logf("%+v", total)
-	for i := VoterChangeDone; i < numSometimes; i++ {
+	for i := VoterChangeDone; i < DiskStayedFull; i++ {
 		t.Logf("%-26s %d", i, total.Sometimes[i])
 		if last >= 60 {
 			require.NotZero(t, total.Sometimes[i], "%v never happened", i)
@@ -120,6 +120,20 @@ func TestSeedsWithPauses(t *testing.T) {
 			require.NotZero(t, total.Sometimes[i], "%v never happened", i)
 		}
 	}
+}
+
+// TestHeals: the cluster makes progress whenever faults stop, also in between, and within
+// the bounds in rounds.
+func TestHeals(t *testing.T) {
+	var total Stats
+	for seed := uint64(1); seed <= seeds(30); seed++ {
+		s, err := Run(Config{Seed: seed, Snapshots: true, Pauses: true, Heals: 3}, Sinks{})
+		require.NoError(t, err)
+		require.EqualValues(t, 3, s.Sometimes[HealedWithin])
+		total.Add(&s)
+	}
+	t.Logf("in thousandths of a round: %v", total.Slowest)
+	require.NotZero(t, total.Slowest[2])
 }
 
 // record is everything that a run gives, as bytes.

@@ -16,7 +16,7 @@ func (n *node) CheckVoter(client core.ClientID, v core.Voter) error {
 	if err := n.point(); err != nil {
 		return err
 	}
-	n.c.after(n.c.flushDelay(), item{kind: checksVoter, node: n.index, inc: n.inc, client: client, voter: v.Key})
+	n.c.after(n.flushDelay(), item{kind: checksVoter, node: n.index, inc: n.inc, client: client, voter: v.Key})
 	return nil
 }
 

@@ -171,6 +171,9 @@ func (c *cluster) settle(touched []*member) error {
 			return err
 		}
 	}
+	if i := within(c.g, c.at); i > 0 {
+		return fmt.Errorf("%v has something to do, and does not do it: it stays %s", c.members[i-1].id, text(&c.members[i-1].spec))
+	}
 	s := &c.g.States[c.at]
 	for _, n := range touched {
 		if i := n.id - 1; n.spec != c.g.Replicas[s.Replicas[i]] {

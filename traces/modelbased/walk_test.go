@@ -297,7 +297,7 @@ func (w *walk) pick(c *cluster) int32 {
 
 // tally counts the edges by what became of them.
 func (w *walk) tally() (counts [numReasons]int) {
-	between, within := w.reachable()
+	between, inside := w.reachable()
 	for k := range w.g.Edges {
 		switch s := w.g.Edges[k].From; {
 		case w.covered[k]:
@@ -306,7 +306,7 @@ func (w *walk) tally() (counts [numReasons]int) {
 			counts[w.why[k]]++
 		case between[s]:
 			counts[otherwise]++
-		case within[s], w.within(s) > 0:
+		case inside[s], within(w.g, s) > 0:
 			counts[passedThrough]++
 		default:
 			counts[unreached]++
@@ -323,13 +323,13 @@ type place struct {
 
 // reachable are the states to which the edges lead that the code takes, as far as rules say
 // which: a replica that has something to do does it at once.
-func (w *walk) reachable() (between, within []bool) {
-	between, within = make([]bool, len(w.g.States)), make([]bool, len(w.g.States))
+func (w *walk) reachable() (between, inside []bool) {
+	between, inside = make([]bool, len(w.g.States)), make([]bool, len(w.g.States))
 	seen := map[place]bool{}
 	var list []place
 	visit := func(s int32, in int8) {
 		if in == 0 {
-			in = w.within(s)
+			in = within(w.g, s)
 		}
 		p := place{s, in}
 		if seen[p] {
@@ -338,7 +338,7 @@ func (w *walk) reachable() (between, within []bool) {
 		seen[p] = true
 		list = append(list, p)
 		if in > 0 {
-			within[s] = true
+			inside[s] = true
 		} else {
 			between[s] = true
 		}
@@ -368,7 +368,7 @@ func (w *walk) reachable() (between, within []bool) {
 			}
 		}
 	}
-	return between, within
+	return between, inside
 }
 
 // goesOn says whether it is an action that a replica takes within a step, after another.
@@ -407,14 +407,14 @@ func (w *walk) goingOn(e *modelbased.Edge, within bool) int8 {
 
 // within is the replica that has something to do at once, so that a core is never between
 // two steps in this state; 0: none.
-func (w *walk) within(s int32) int8 {
-	voters := spec.All(w.g.Model.Voters)
-	for i := range w.g.Size() {
-		r := &w.g.Replicas[w.g.States[s].Replicas[i]]
+func within(g *modelbased.Graph, s int32) int8 {
+	voters := spec.All(g.Model.Voters)
+	for i := range g.Size() {
+		r := &g.Replicas[g.States[s].Replicas[i]]
 		switch {
-		case (r.Role == spec.Candidate || r.Role == spec.Prospective) && (r.Granted&voters).Len() > w.g.Model.Voters/2,
+		case (r.Role == spec.Candidate || r.Role == spec.Prospective) && (r.Granted&voters).Len() > g.Model.Voters/2,
 			r.Role == spec.Leader && !r.LeaderChangeWritten,
-			r.Role == spec.Leader && r.Reading && (r.Confirmed&voters).Len() > w.g.Model.Voters/2:
+			r.Role == spec.Leader && r.Reading && (r.Confirmed&voters).Len() > g.Model.Voters/2:
 			return int8(i + 1)
 		}
 	}
