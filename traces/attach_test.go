@@ -66,7 +66,7 @@ func TestAttachedDamaged(t *testing.T) {
 		{"role", true, func(e *event.Event) bool { e.State.Role = "Resigned"; return e.State.Leader != e.Node.ID }},
 		{"epoch", true, func(e *event.Event) bool { e.State.Epoch++; return true }},
 		{"leader", true, func(e *event.Event) bool { e.State.Leader = -1; return e.State.Role == "Follower" }},
-		{"hw forward", true, func(e *event.Event) bool { e.State.HighWatermark++; return true }},
+		{"hw forward", false, func(e *event.Event) bool { e.State.HighWatermark++; return true }},
 		{"hw back", false, func(e *event.Event) bool { e.State.HighWatermark--; return e.State.HighWatermark >= 0 }},
 		{"logEnd", true, func(e *event.Event) bool { e.State.LogEnd++; return true }},
 		{"logStart", true, func(e *event.Event) bool { e.State.LogStart++; return true }},
