@@ -19,6 +19,8 @@
 // in several actions is walked as one; steps that come between two of those are counted,
 // as are others that the code does not take, each with its reason.
 //
+// Models in which the voter set changes are not walked through.
+//
 // Simulation (impl/sim) comes far and misses corners; this comes everywhere in a small
 // box.
 package modelbased

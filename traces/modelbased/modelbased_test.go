@@ -98,6 +98,9 @@ func TestWalk(t *testing.T) {
 		})
 	}
 	for a, n := range actions {
+		if spec.ActionID(a).AboutMembership() {
+			continue // the voter sets of these models do not change
+		}
 		require.NotZero(t, n, "no step of %v was taken", spec.ActionID(a))
 	}
 }
