@@ -256,7 +256,7 @@ func (s *simulation) check(out string, base sim.Config, ranges [][2]uint64, stdo
 	if v.err != nil {
 		return exitUsage, v.err
 	}
-	never := v.print(stdout, time.Since(began))
+	never := v.print(stdout, base, time.Since(began))
 	switch {
 	case v.failures > 0:
 		return exitViolated, nil
@@ -311,8 +311,8 @@ func (s *simulation) fail(out string, cfg sim.Config, j *judged, first bool, std
 }
 
 // print shows what was done and how fast, and returns what was never met.
-func (v *survey) print(w io.Writer, took time.Duration) (never []string) {
-	never = printTotal(w, &v.total)
+func (v *survey) print(w io.Writer, cfg sim.Config, took time.Duration) (never []string) {
+	never = printTotal(w, &v.total, cfg)
 	var met, not []string
 	for _, p := range spec.Properties {
 		if p.Kind != checker.Sometimes {

@@ -241,6 +241,22 @@ var sometimesNames = [numSometimes]string{
 // String returns the name.
 func (s Sometimes) String() string { return sometimesNames[s] }
 
+// May says whether runs of this configuration can meet something, as far as that depends on
+// what they have at all.
+func (c Config) May(s Sometimes) bool {
+	switch {
+	case s >= SnapshotTaken && s < Paused:
+		return c.Snapshots
+	case s >= Paused && s < VoterChangeDone:
+		return c.Pauses
+	case s >= VoterChangeDone && s < DiskStayedFull:
+		return c.Members
+	case s == HealedWithin:
+		return c.Heals > 0
+	}
+	return true
+}
+
 // Add adds the counts of another run.
 func (s *Stats) Add(o *Stats) {
 	for _, p := range [...][2]*int64{
