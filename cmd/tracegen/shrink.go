@@ -70,6 +70,7 @@ func (s *simulation) line(cfg *sim.Config) string {
 	add("heals", cfg.Heals != 1, cfg.Heals)
 	add("no-snapshots", !cfg.Snapshots, true)
 	add("no-pauses", !cfg.Pauses, true)
+	add("members", cfg.Members, true)
 	switch only := cfg.Without.Others(); {
 	case cfg.Without == 0:
 	case only == 0:
