@@ -16,6 +16,7 @@ import (
 
 	"github.com/quorate/quorate/checker"
 	"github.com/quorate/quorate/checker/linear"
+	"github.com/quorate/quorate/impl/core"
 	"github.com/quorate/quorate/impl/sim"
 	"github.com/quorate/quorate/spec"
 	"github.com/quorate/quorate/traces"
@@ -153,7 +154,12 @@ func keep(cfg sim.Config, setup sim.Setup) *recorder {
 	if cfg.Members {
 		r.run.KRaftVersion = 1
 	}
+	if cfg.Members {
+		r.run.KRaftVersion = 1
+	}
 	for i := range setup.Voters + setup.Observers {
+		dir := cfg.Directory(core.ReplicaID(i + 1)).String()
+		r.run.Nodes = append(r.run.Nodes, traces.RunNode{ID: int32(i + 1), Dir: dir})
 		if id := int32(i + 1); i < setup.Voters {
 			r.run.Voters = append(r.run.Voters, id)
 		} else {
