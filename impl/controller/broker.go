@@ -30,6 +30,7 @@ func (c *Controller) registerBroker(ctx context.Context, q *kmsg.BrokerRegistrat
 	c.mu.RUnlock()
 	c.writes(epoch)
 	record := appendBroker(nil, q, brokerRecordVersion(c.version()), brokerEpoch)
+	c.writes(epoch)
 	if _, err := (*quorum).ProposeIn(ctx, epoch, [][]byte{record}); err != nil {
 		resp.ErrorCode, _ = refusalOf(err).fields()
 		return resp

@@ -515,6 +515,29 @@ func (v *validator) fetch(_ *node, s *state, e *event.Event) *refusal {
 	return nil
 }
 
+// register: the active controller knows the id that its log has, or, below the metadata.version
+// that has ids, that of its own directories.
+func (v *validator) register(_ *node, s *state, e *event.Event) *refusal {
+	if e.ID == nil {
+		return because("the event does not say with which id")
+	}
+	own, r := v.cluster(*e.ID)
+	if r != nil {
+		return r
+	}
+	ids := s.baseIDs
+	for _, one := range s.log[:s.handed] {
+		_, ids = one.apply(bootstrap.Image{}, ids)
+	}
+	if id := ids.Stable().ID; id != clusterid.NoID {
+		own = id
+	}
+	if len(s.dirs) == 0 || !s.nodes(0, func(n *clusterid.Node) bool { return v.ids.Register(n, own) }) {
+		return v.not(e)
+	}
+	return differ(e.Action, "clusterId", v.clusterName(s.n.Mem), *e.ID)
+}
+
 func (v *validator) timeout(_ *node, s *state, e *event.Event) *refusal {
 	if !s.nodes(0, func(n *clusterid.Node) bool { return v.ids.Timeout(n) }) {
 		return v.not(e)

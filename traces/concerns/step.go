@@ -39,7 +39,8 @@ func (v *validator) actions() map[string]map[string]action {
 		event.Bootstrap: format,
 		event.ClusterID: {
 			"Start": v.start, "Format": v.format, "WriteMeta": v.writeMeta, "FlushMeta": v.flushMeta, "FailMeta": v.failMeta,
-			"SetMemory": v.setMemory, "Adopt": v.adopt, "Fetch": v.fetch, "Timeout": v.timeout,
+			"SetMemory": v.setMemory, "Adopt": v.adopt, "Fetch": v.fetch, "Register": v.register,
+			"Timeout": v.timeout,
 		},
 	}
 }

@@ -125,15 +125,18 @@ var _ = add(19, "a leader lost after the first of three chunks: aborted and writ
 	watcher.launch() // it learns the id, and so publishes, only from what has ended
 	q.start(1, 2)
 	p := q.places[1]
-	eventually(t, "the bootstrap is written", func() bool { d := p.data(); return d[len(d)-1] == text(end)[0] })
+	unregistered := func(list []string) []string { // the watcher registers when it can
+		return slices.DeleteFunc(list, func(r string) bool { return strings.Contains(r, "REGISTER_BROKER_RECORD") })
+	}
+	eventually(t, "the bootstrap is written", func() bool { d := unregistered(p.data()); return d[len(d)-1] == text(end)[0] })
 	want := slices.Concat(text(first...), text(abort), inTransaction(boot...))
-	require.Equal(t, want, p.data())
+	require.Equal(t, want, unregistered(p.data()))
 	for _, b := range p.batches() {
 		require.LessOrEqual(t, len(b), 10_000)
 	}
 	eventually(t, "the watcher has it", func() bool { return strings.Contains(watcher.read("d0/meta.properties"), "cluster.id=A") })
 	eventually(t, "there is a snapshot", func() bool { return len(p.snapshots()) > 0 })
-	require.Equal(t, text(boot...), p.snapshot(), "each once")
+	require.Equal(t, text(boot...), unregistered(p.snapshot()), "each once")
 })
 
 var _ = add(20, "a leader whose END is local only is overruled, and truncates", func(t *testing.T) {
@@ -202,6 +205,9 @@ var _ = add(23, "a controller of three that was wiped and formatted (static): it
 	q := newQuorum(t, 3, "A", bootstrapOf("A"))
 	s := q.start()
 	q.set("a", "1")
+	for _, p := range q.places { // or the disk that is lost may be one of two that have what is committed
+		eventually(t, "all have it", func() bool { return slices.Contains(p.data(), text(setting("a", "1"))[0]) })
+	}
 	p := q.places[2]
 	s[2].kill()
 	require.NoError(t, os.RemoveAll(p.dir(0)))

@@ -56,6 +56,10 @@ func (o *options) foundOf(local metadata.Local, set metaprops.Set) *event.Found 
 		f.Role = event.Broker
 	case o.file.IsVoter():
 		f.Role = event.StaticVoter
+	case local.HasZero:
+		if b, ok, err := metadata.ReadZero(fs.OS{}, o.node.Dir); ok && err == nil && b.IsVoter(int32(o.node.ID)) {
+			f.Role = event.DynamicVoter
+		}
 	}
 	for _, d := range set.Dirs {
 		f.Dirs = append(f.Dirs, concern.MetaOf(d))
@@ -91,6 +95,9 @@ func (o *options) remembers(id string) { o.record("SetMemory", event.Event{ID: &
 // leaves records that a node without a cluster id turns to another leader, and has dropped
 // the log of the one before.
 func (o *options) leaves() { o.record("Fetch", event.Event{Drops: true}) }
+
+// registered records that the active controller has let the node in.
+func (o *options) registered(id string) { o.record("Register", event.Event{ID: &id}) }
 
 // gaveUp records that the node was not let in in time.
 func (o *options) gaveUp(err error) { o.record("Timeout", event.Event{Fatal: err.Error()}) }

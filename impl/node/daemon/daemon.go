@@ -156,8 +156,11 @@ func (o *options) serve(log *slog.Logger, tracker *metrics.Tracker, record *reco
 	if o.observes() {
 		go func() {
 			voter, err := d.letIn(deadline)
-			if err == nil && !voter && configs != nil {
+			if err == nil && !voter && configs != nil && n.ClusterID() != "" { // else it has ended
 				err = d.register(deadline)
+			}
+			if errors.Is(err, errLate) {
+				o.gaveUp(err)
 			}
 			if err != nil {
 				n.Fail(err)

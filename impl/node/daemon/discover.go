@@ -123,9 +123,7 @@ func (d *discovery) letIn(deadline time.Time) (voter bool, err error) {
 		case <-tick.C:
 		}
 		if !time.Now().Before(deadline) {
-			err := d.late()
-			d.o.gaveUp(err)
-			return false, err
+			return false, d.late()
 		}
 	}
 	return false, nil

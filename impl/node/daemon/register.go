@@ -35,6 +35,7 @@ func (d *discovery) register(deadline time.Time) error {
 		code, err := d.registers(q)
 		switch {
 		case err == nil && code == 0:
+			d.o.registered(d.node.ClusterID())
 			d.log.Info("registered", "request", kmsg.NameForKey(q.Key()), "cluster", d.node.ClusterID())
 			return nil
 		case errors.Is(err, node.ErrNotServed):
