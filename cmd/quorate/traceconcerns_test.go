@@ -17,7 +17,7 @@ func TestTraceConcerns(t *testing.T) {
 		code           int
 		says           []string
 	}{
-		{"accepted", "", "", exitHolds, []string{"accepted: 75 events of bootstrap and 101 of cluster ids"}},
+		{"accepted", "", "", exitHolds, []string{"accepted: 75 events of bootstrap and 108 of cluster ids"}},
 		{"rejected", `"action":"Adopt","clusterId":"A"`, `"action":"Adopt","clusterId":"B"`, exitViolated, []string{
 			name + ":11: node 4, process 1, event 11: Adopt (cluster-id)\n", "clusterId: specification A, recorded B\n",
 		}},

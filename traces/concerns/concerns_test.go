@@ -109,10 +109,10 @@ func TestRecorded(t *testing.T) {
 	require.Nil(t, res.Rejection)
 	require.Equal(t, traces.Accepted, res.Verdict)
 	require.Equal(t, 75, res.Of(event.Bootstrap))
-	require.Equal(t, 101, res.Of(event.ClusterID))
+	require.Equal(t, 108, res.Of(event.ClusterID))
 	require.Equal(t, 2, res.Events[event.ClusterID]["Adopt"])
 	require.Equal(t, 1, res.Events[event.Bootstrap]["AppendChunk"])
-	require.Equal(t, 46, res.Tied)
+	require.Equal(t, 53, res.Tied)
 	require.Equal(t, 16, res.Ends)
 	require.Zero(t, res.Hidden)
 	r := open(t)
@@ -302,6 +302,21 @@ func TestEdited(t *testing.T) {
 			r.events[3] = r.events[3][:at+1]
 			return 3, at
 		}, "", ""},
+		"registered before it knows": {func(r *run) (int32, int) {
+			to := r.find(4, "Adopt", 0)
+			r.move(4, r.find(4, "Register", 0), to)
+			return 4, to
+		}, "Register is not enabled: guard IsKnown is false", ""},
+		"registered with another id": {func(r *run) (int32, int) {
+			other := "B"
+			r.of(4, "Register").ID = &other
+			return 4, r.find(4, "Register", 0)
+		}, "Register is possible with another effect", "clusterId: specification A, recorded B"},
+		"registered twice": {func(r *run) (int32, int) {
+			at := r.find(4, "Register", 0)
+			r.events[4] = slices.Insert(r.events[4], at, r.events[4][at])
+			return 4, at + 1
+		}, "Register is not enabled: guard NotRegistered is false", ""},
 		"a process goes on that has ended": {func(r *run) (int32, int) {
 			at := r.find(4, "Timeout", 0)
 			e := r.events[4][at]
