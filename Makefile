@@ -75,6 +75,7 @@ trace: build ## Record fresh runs, simulated (SEEDS=1-20) and of real processes,
 simulate: build ## Make simulated runs (SIMSEEDS=1-2000), and hold each against the specification at once
 	rm -rf out/simulated
 	bin/tracegen -sim -check -seeds $(SIMSEEDS) -twice 50 -all-met -parallel $(PARALLEL) $(SIMFLAGS) -out out/simulated
+	bin/tracegen -sim -check -members -seeds 1-300 -twice 50 -all-met -parallel $(PARALLEL) -out out/simulated
 
 demo: build ## Three nodes on loopback: a failover, a snapshot, a disk that is lost, and the verdict on their traces
 	go build -o bin/ ./examples/configs
