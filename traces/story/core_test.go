@@ -40,6 +40,8 @@ type machine struct {
 	served    []spec.Offset
 	out       core.Effects
 	disks     snapshotDisk
+	checks    bool           // a new voter is to be asked what it can do
+	refused   core.ErrorCode // the last change of the voter set
 }
 
 // wire is a message on its way.
@@ -77,6 +79,9 @@ func (s *coreCast) boot(m *machine) error {
 	for i := 1; i <= s.cluster.Voters; i++ {
 		cfg.Voters = append(cfg.Voters, core.ReplicaKey{ID: core.ReplicaID(i)})
 	}
+	if s.cluster.Dynamic {
+		cfg.Voters, cfg.Directory = nil, voter(m.id).Key.Directory
+	}
 	state := core.DiskState{Election: m.stored, HasElection: m.found, LogEnd: core.Offset(m.log.End()),
 		LogStart: core.Offset(m.disks.start), Snapshots: m.disks.held}
 	kept := m.log.Slice(m.disks.start, m.log.End())
@@ -86,6 +91,9 @@ func (s *coreCast) boot(m *machine) error {
 			state.Epochs = append(state.Epochs, core.EpochStart{Epoch: core.Epoch(r.Epoch), Start: at})
 		}
 		at += core.Offset(r.Count)
+	}
+	if s.cluster.Dynamic {
+		state.VoterSets = s.voterSets(m)
 	}
 	m.waits, m.flush, m.disks.verify = map[spec.ID]wire{}, nil, nil
 	r, err := core.New(cfg, state, m.now, &m.out)
@@ -103,6 +111,10 @@ func (s *coreCast) step(m *machine, in core.Input) {
 	before := m.core.State()
 	m.core.Step(m.now, &in, &m.out)
 	s.carryOut(m, before)
+	if m.checks {
+		m.checks = false
+		s.step(m, core.Input{Kind: core.InputVoterChecked, Client: changeClient})
+	}
 }
 
 // carryOut does what the replica asked for.
@@ -119,6 +131,14 @@ func (s *coreCast) carryOut(m *machine, before core.State) {
 			m.stored, m.found = op.Election, true
 		case core.OpAppendLeaderChange:
 			m.log.Append(spec.Run{Count: 1, Epoch: spec.Epoch(op.Epoch), Origin: m.id, Kind: spec.LeaderChange})
+			if op.VoterSet != nil {
+				m.log.Append(spec.Run{Count: 1, Epoch: spec.Epoch(op.Epoch), Origin: m.id, Kind: spec.KRaftVersion})
+				m.log.Append(spec.Run{Count: 1, Epoch: spec.Epoch(op.Epoch), Origin: m.id, Kind: spec.KRaftVoters, Voters: setOf(op.VoterSet)})
+			}
+		case core.OpAppendVoters:
+			m.log.Append(spec.Run{Count: 1, Epoch: spec.Epoch(op.Epoch), Origin: m.id, Kind: spec.KRaftVoters, Voters: setOf(op.VoterSet)})
+		case core.OpCheckVoter:
+			m.checks = true
 		case core.OpAppendData:
 			m.log.Append(spec.Run{Count: int64(len(op.Records)), Epoch: spec.Epoch(op.Epoch), Origin: m.id, Kind: spec.Data})
 		case core.OpAppendRaw:
@@ -137,7 +157,7 @@ func (s *coreCast) carryOut(m *machine, before core.State) {
 			}
 			m.waits[w.acceptor] = w
 			looking := w.message.Kind == core.Fetch && w.message.MaxWait == 0
-			if looking && int(m.id) <= s.cluster.Voters {
+			if looking && (int(m.id) <= s.cluster.Voters || setOf(m.core.VoterSet().Voters).Has(m.id)) {
 				continue // voters look for a leader; left out of stories
 			}
 			s.network = append(s.network, w)
@@ -146,6 +166,9 @@ func (s *coreCast) carryOut(m *machine, before core.State) {
 		case core.OpSendResponse:
 			s.respond(m, op)
 		case core.OpComplete:
+			if op.Client == changeClient {
+				m.refused = op.Result.Error
+			}
 			if op.Result.Error == core.None && op.Client == readClient {
 				m.served = append(m.served, spec.Offset(op.Result.Offset))
 			}
@@ -226,6 +249,7 @@ func (s *coreCast) Line(id spec.ID) story.Line {
 	l := story.Line{
 		Role: st.Role.String(), Epoch: spec.Epoch(st.Epoch), Leader: replica(st.Leader), Voted: replica(st.Voted.ID),
 		Log: m.log, Flushed: spec.Offset(st.Flushed), HighWatermark: spec.Offset(st.HighWatermark), Served: m.served, Snapshots: m.snapshots(),
+		Voters: setOf(m.core.VoterSet().Voters),
 	}
 	if int64(st.LogEnd) != int64(m.log.End()) {
 		l.Role += fmt.Sprintf(" (thinks that its log ends at %d)", st.LogEnd)
@@ -298,9 +322,14 @@ func batches(w wire) ([]core.BatchInfo, []byte) {
 	at := core.Offset(w.message.Offset)
 	for _, r := range w.records.Runs() {
 		end := at + core.Offset(r.Count)
-		list = append(list, core.BatchInfo{
-			Base: at, End: end, Epoch: core.Epoch(r.Epoch), Control: r.Kind == spec.LeaderChange, Count: r.Count, Size: 1,
-		})
+		b := core.BatchInfo{Base: at, End: end, Epoch: core.Epoch(r.Epoch), Control: r.Kind != spec.Data, Count: r.Count, Size: 1}
+		switch r.Kind {
+		case spec.KRaftVersion:
+			b.Controls = []core.ControlRecord{{Kind: core.KRaftVersionRecord}}
+		case spec.KRaftVoters:
+			b.Controls = []core.ControlRecord{{Kind: core.KRaftVotersRecord, Voters: votersOf(r.Voters)}}
+		}
+		list = append(list, b)
 		at = end
 	}
 	return list, make([]byte, len(list))
@@ -343,6 +372,7 @@ func (s *coreCast) Flush(id spec.ID) error {
 const (
 	appendClient core.ClientID = iota
 	readClient
+	changeClient
 )
 
 // Append implements story.Cast.
@@ -395,7 +425,7 @@ func (s *coreCast) Crash(id spec.ID, keep spec.Offset) error {
 // CheckQuorum implements story.Cast.
 func (s *coreCast) CheckQuorum(id spec.ID) error {
 	m := s.at(id)
-	if m.core.State().Role != core.Leader || s.cluster.Voters == 1 {
+	if m.core.State().Role != core.Leader || len(m.core.VoterSet().Voters) == 1 {
 		return fmt.Errorf("%s does not lead others", id)
 	}
 	m.now += 2 * longTimeout

@@ -16,6 +16,7 @@
 //	crash A keep=1            A loses power; of what was not flushed, records below 1 stay; A starts again
 //	check-quorum A            A has not heard of a majority for too long
 //	resign A                  A is asked to step down
+//	add-voter A B             A is asked to make B a voter (cluster ... dynamic=on), remove-voter A B the contrary
 //	snapshot A 2              the state machine of A has written a snapshot of all below 2
 //	log-start A 2             the log of A is to begin at 2, where a snapshot ends
 //	verified A [damaged]      the check of the snapshot that A received has ended

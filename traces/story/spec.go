@@ -38,7 +38,7 @@ func NewSpec(c Cluster) (Cast, error) {
 	if c.Voters < 1 || c.Voters+c.Observers > spec.MaxReplicas {
 		return nil, fmt.Errorf("cluster of %d voters and %d observers", c.Voters, c.Observers)
 	}
-	s := &specCast{cluster: c, ctx: spec.Ctx{Rules: spec.CleanRules(), Voters: spec.All(c.Voters)}}
+	s := &specCast{cluster: c, ctx: spec.Ctx{Rules: spec.CleanRules(), Voters: spec.All(c.Voters), Dynamic: c.Dynamic}}
 	v := spec.Version(0)
 	if c.PreVote {
 		v = spec.PreVote
@@ -59,7 +59,10 @@ func (s *specCast) Line(id spec.ID) Line {
 	r := s.at(id)
 	l := Line{
 		Role: r.Role.String(), Epoch: r.Election.Epoch, Leader: r.Election.Leader, Voted: r.Election.Voted,
-		Log: r.Log, Flushed: r.FlushedEnd(), HighWatermark: r.HighWatermark, Served: s.served[id-1], Snapshots: s.snapshots(r),
+		Log: r.Log, Flushed: r.FlushedEnd(), HighWatermark: r.HighWatermark, Voters: s.ctx.VotersOf(r), Served: s.served[id-1], Snapshots: s.snapshots(r),
+	}
+	if r.Voters == 0 && int(id) > s.cluster.Voters {
+		l.Voters = 0 // it has no zero checkpoint, so knows of none
 	}
 	if l.Leader == id || l.Leader != spec.Nobody && !s.cluster.PreVote {
 		// Kafka forgets a leader's vote for itself, and before Pre-Vote every vote beside
@@ -167,7 +170,10 @@ func (s *specCast) duty(id spec.ID) bool {
 			return true
 		}
 	}
-	if s.cluster.Voters == 1 && id == 1 && s.fire(id) { // nobody to wait for
+	if s.leaves(r) {
+		return s.Resign(id) == nil
+	}
+	if s.cluster.Voters == 1 && id == 1 && s.alone(id) && s.fire(id) { // nobody to wait for
 		return true
 	}
 	if s.serve(id, w) || s.unpark(id) {
@@ -209,8 +215,9 @@ func (s *specCast) duty(id spec.ID) bool {
 				return true
 			}
 		case spec.Unattached:
-			// Voters look for a leader too; what they ask is left out of stories.
-			if int(id) > s.cluster.Voters && dst == 1 && !s.waitingForAny(id) && s.take(spec.ActionSendFetch, id, nil, spec.Args{Dst: dst}) {
+			// Voters look for a leader too, and who was one; what they ask is left out of
+			// stories.
+			if int(id) > s.cluster.Voters && !s.ctx.VotersOf(r).Has(id) && dst == 1 && !s.waitingForAny(id) && s.take(spec.ActionSendFetch, id, nil, spec.Args{Dst: dst}) {
 				return true
 			}
 		}
@@ -307,11 +314,36 @@ func (s *specCast) fire(id spec.ID) bool {
 	}
 	left := s.take(spec.ActionLeaveResigned, id, nil, spec.Args{})
 	role := s.at(id).Role
-	if role == spec.Leader || role == spec.Candidate && s.cluster.Voters == 1 {
+	if role == spec.Leader || role == spec.Candidate && s.alone(id) {
 		return left
 	}
 	return s.take(spec.ActionBecomeProspective, id, nil, spec.Args{}) ||
 		!s.cluster.PreVote && s.take(spec.ActionBecomeCandidate, id, nil, spec.Args{}) || left
+}
+
+// alone says whether a replica is the only voter of the set in force.
+func (s *specCast) alone(id spec.ID) bool { return s.ctx.VotersOf(s.at(id)) == spec.SetOf(id) }
+
+// leaves says whether a leader has taken itself out of the voter set, and that is committed.
+func (s *specCast) leaves(r *spec.Replica) bool {
+	return r.Role == spec.Leader && !s.ctx.VotersOf(r).Has(r.ID) && r.HighWatermark == r.Log.End()
+}
+
+// AddVoter implements Cast.
+func (s *specCast) AddVoter(id, voter spec.ID) error { return s.change(spec.ActionAddVoter, id, voter) }
+
+// RemoveVoter implements Cast.
+func (s *specCast) RemoveVoter(id, voter spec.ID) error {
+	return s.change(spec.ActionRemoveVoter, id, voter)
+}
+
+func (s *specCast) change(a spec.ActionID, id, voter spec.ID) error {
+	if !s.take(a, id, nil, spec.Args{Voter: voter}) {
+		return fmt.Errorf("%s refuses", id)
+	}
+	s.wants[id-1].asked = s.wants[id-1].asked.With(voter) // it fetches, so it knows who leads
+	s.calm()
+	return nil
 }
 
 // Timeout implements Cast.
@@ -327,8 +359,8 @@ func (s *specCast) Timeout(id spec.ID) error {
 // with most of the log.
 func (s *specCast) resigned(id spec.ID, ends [spec.MaxReplicas]spec.Offset) {
 	best := spec.Nobody
-	for i := 1; i <= s.cluster.Voters; i++ {
-		if v := spec.ID(i); v != id && (best == spec.Nobody || ends[v-1] > ends[best-1]) {
+	for i := 1; i <= len(s.replicas); i++ {
+		if v := spec.ID(i); v != id && s.ctx.VotersOf(s.at(id)).Has(v) && (best == spec.Nobody || ends[v-1] > ends[best-1]) {
 			best = v
 		}
 	}

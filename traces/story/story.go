@@ -13,6 +13,8 @@ import (
 type Cluster struct {
 	Voters, Observers int
 	PreVote           bool
+	// Dynamic: the voters are in the log, and may change (KIP-853).
+	Dynamic bool
 }
 
 // Line is what is shown of a replica.
@@ -24,6 +26,8 @@ type Line struct {
 	Flushed       spec.Offset
 	HighWatermark spec.Offset
 	Snapshots     Snapshots
+	// Voters are those of the set in force, shown where they are in the log.
+	Voters spec.Set
 	// Served are the reads answered since the last look, by the offset that they
 	// must see.
 	Served []spec.Offset
@@ -44,6 +48,10 @@ type Cast interface {
 	Crash(id spec.ID, keep spec.Offset) error
 	CheckQuorum(id spec.ID) error
 	Resign(id spec.ID) error
+
+	// AddVoter and RemoveVoter ask a leader for a change of the voter set.
+	AddVoter(id, voter spec.ID) error
+	RemoveVoter(id, voter spec.ID) error
 
 	// Snapshot: the state machine has written a snapshot of all below end.
 	Snapshot(id spec.ID, end spec.Offset) error
@@ -94,8 +102,10 @@ func (p *Play) start(args []string) (string, error) {
 			}
 		case "pre-vote":
 			p.cluster.PreVote = value == "on"
+		case "dynamic":
+			p.cluster.Dynamic = value == "on"
 		default:
-			return "", fmt.Errorf("cluster: unknown argument %q; known: voters, observers, pre-vote", a)
+			return "", fmt.Errorf("cluster: unknown argument %q; known: voters, observers, pre-vote, dynamic", a)
 		}
 	}
 	cast, err := p.New(p.cluster)
@@ -150,6 +160,18 @@ func (p *Play) carryOut(name string, args []string) error {
 			keep = spec.Offset(n)
 		}
 		return p.cast.Crash(id, keep)
+	case "add-voter", "remove-voter":
+		if len(args) != 2 {
+			return fmt.Errorf("which voter?")
+		}
+		voter, err := p.replica(args[1])
+		if err != nil {
+			return err
+		}
+		if name == "add-voter" {
+			return p.cast.AddVoter(id, voter)
+		}
+		return p.cast.RemoveVoter(id, voter)
 	case "snapshot", "log-start":
 		if len(args) != 2 {
 			return fmt.Errorf("at which offset?")
@@ -169,7 +191,7 @@ func (p *Play) carryOut(name string, args []string) error {
 	case "resign":
 		return p.cast.Resign(id)
 	}
-	return fmt.Errorf("unknown command; known: cluster, timeout, deliver, flush, append, read, crash, check-quorum, resign, snapshot, log-start, verified, settle")
+	return fmt.Errorf("unknown command; known: cluster, timeout, deliver, flush, append, read, crash, check-quorum, resign, add-voter, remove-voter, snapshot, log-start, verified, settle")
 }
 
 func (p *Play) replica(name string) (spec.ID, error) {
@@ -271,6 +293,9 @@ func (p *Play) show() string {
 		}
 		text := fmt.Sprintf("%s %s epoch %d leader %s voted %s log %s flushed %d hw %s",
 			id, l.Role, l.Epoch, l.Leader, l.Voted, l.Log.String(), l.Flushed, hw) + l.Snapshots.text()
+		if p.cluster.Dynamic {
+			text += " voters " + l.Voters.String()
+		}
 		if text != p.shown[id] {
 			p.shown[id] = text
 			b.WriteString(text + "\n")
