@@ -144,6 +144,9 @@ func (v *validator) attempt(w *world, n int, base *spec.Replica, a spec.ActionID
 	case !a.Handles() && v.receives(e):
 		c.differ("recv", "none: "+a.String()+" handles no message", v.describe(e.Recv))
 		return
+	case a == spec.ActionFlush && v.unsaid.durable && e.Durable == nil && e.State.Has&event.HasFlushed == 0:
+		v.flushSomewhere(w, n, base, e, c)
+		return
 	case !a.Handles():
 		v.attemptWith(w, n, base, a, nil, e, c)
 		return
@@ -173,6 +176,20 @@ func (v *validator) attempt(w *world, n int, base *spec.Replica, a spec.ActionID
 		}
 	}
 	*c = least
+}
+
+// mostFlushes is how many ends of a flush are tried that an event does not show.
+const mostFlushes = 16
+
+// flushSomewhere is attempt for a flush that does not say how far it went: to the end of the
+// log, or to any offset before, if they are few.
+func (v *validator) flushSomewhere(w *world, n int, base *spec.Replica, e *event.Event, c *comparison) {
+	defer func() { v.flushTo = 0 }()
+	end := int64(base.Log.End())
+	v.attemptWith(w, n, base, spec.ActionFlush, nil, e, c)
+	for v.flushTo = max(int64(base.FlushedEnd())+1, end-mostFlushes); v.flushTo < end; v.flushTo++ {
+		v.attemptWith(w, n, base, spec.ActionFlush, nil, e, &comparison{})
+	}
 }
 
 // partsOf is how many records a letter may have had, by what an event that handles it
@@ -266,11 +283,15 @@ func (v *validator) args(a spec.ActionID, base *spec.Replica, e *event.Event, c 
 				c.differ("args.count", "at least 1", "0")
 			} else if e.Log != nil {
 				args.Count = count(e.Log.Appended)
+			} else if e.State.Has&event.HasLogEnd != 0 {
+				args.Count = max(0, e.State.LogEnd-int64(base.Log.End()))
 			}
 		}
 	case spec.ActionFlush:
 		args.Count = int64(base.Log.End())
 		switch {
+		case v.flushTo > 0:
+			args.Count = v.flushTo
 		case e.Durable != nil && e.Durable.LogEnd >= 0:
 			args.Count = e.Durable.LogEnd
 		case (e.Durable != nil || v.unsaid.durable) && e.State.Has&event.HasFlushed != 0:
@@ -474,15 +495,16 @@ func (v *validator) restartFrom(w *world, n int, base *spec.Replica, e *event.Ev
 			least = try
 		}
 	}
-	if v.opt.Hidden > 0 || !v.mayVote(base) {
+	if v.free[n] || !v.mayVote(base) {
+		was := len(v.outcomes)
 		// The disk may be another one: of all hidden steps the one that is least likely.
 		// Observers may lose theirs as they like: nothing counts on them. Where voters change,
 		// a node with another disk is another replica.
 		lost := *base
-		if len(v.outcomes) == 0 && v.ctx.Take(spec.ActionLoseDisk, &lost, nil, spec.Args{}, &v.outbox) {
+		if (was == 0 || v.scenes != nil) && v.ctx.Take(spec.ActionLoseDisk, &lost, nil, spec.Args{}, &v.outbox) {
 			try := comparison{verbose: c.verbose, n: before}
 			v.revive(&try, w, n, &lost, nil, e)
-			for i := range v.outcomes {
+			for i := was; i < len(v.outcomes); i++ {
 				v.outcomes[i].hidden = []hiddenStep{{action: spec.ActionLoseDisk, after: lost}}
 			}
 		}

@@ -57,6 +57,9 @@ func (v *validator) canTake(n int) bool {
 	if !v.receives(&d.event) {
 		return true
 	}
+	if v.scenes != nil {
+		return v.canTakeApart(n)
+	}
 	id := idOf(d.event.Recv)
 	for _, w := range v.worlds {
 		for l := w.bag[id]; l != nil; l = l.next {
@@ -142,7 +145,10 @@ func (v *validator) findHidden(ending bool) bool {
 		}
 		return cmp.Compare(x.corr, y.corr)
 	})
-	if v.exhaustive {
+	switch {
+	case v.scenes != nil:
+		return v.anyApart(waiting)
+	case v.exhaustive:
 		return v.anyHidden(waiting)
 	}
 	for _, n := range waiting {

@@ -10,7 +10,8 @@ import (
 
 // Degrade takes away what a recorder might not have said: without are names of what no
 // event is to say, of [Degradable], nodes those whose traces are lost. It returns the run as
-// it then has to be described. Events that say nothing any more are left out. The names of
+// it then has to be described. Events that say nothing any more are left out, and what they
+// were is among what may leave no event. The names of
 // StartRead and ServeRead stay, since the number of a read is nowhere else.
 func Degrade(run *Run, events map[int32][]event.Event, without []string, nodes []int32) (*Run, map[int32][]event.Event, error) {
 	members, err := run.members()
@@ -21,7 +22,7 @@ func Degrade(run *Run, events map[int32][]event.Event, without []string, nodes [
 	unsaid := Unlogged{}
 	if run.Unlogged != nil {
 		unsaid = *run.Unlogged
-		unsaid.Fields = slices.Clone(unsaid.Fields)
+		unsaid.Fields, unsaid.Actions = slices.Clone(unsaid.Fields), slices.Clone(unsaid.Actions)
 	}
 	var hidden event.StateFields
 	names := false
@@ -44,15 +45,12 @@ func Degrade(run *Run, events map[int32][]event.Event, without []string, nodes [
 			return nil, nil, fmt.Errorf("node %d takes no part in the run (replicas %v)", id, members.ids)
 		}
 	}
-	if len(unsaid.Fields) > 0 {
-		out.Unlogged = &unsaid
-	}
 	left := map[int32][]event.Event{}
 	for id, list := range events {
 		if slices.Contains(nodes, id) {
 			continue
 		}
-		inc, seq := int32(0), int64(0)
+		inc, seq, silence := int32(0), int64(0), 0
 		for i := range list {
 			e := list[i]
 			if names && e.Args.Read == 0 {
@@ -71,17 +69,26 @@ func Degrade(run *Run, events map[int32][]event.Event, without []string, nodes [
 			if first {
 				inc, seq = e.Inc, 0
 			}
-			silent := e.Action == "" && e.Recv == nil && len(e.Send) == 0 && e.State.Has == 0 && e.Log == nil && e.Durable == nil
+			silent := names && list[i].Action != "" && e.Action == "" && e.Recv == nil && len(e.Send) == 0 && e.State.Has == 0 && e.Log == nil && e.Durable == nil
 			if silent && first {
 				e.Action, silent = list[i].Action, false // that it starts is known
 			}
 			if silent {
+				if name := list[i].Action; !slices.Contains(unsaid.Actions, name) {
+					unsaid.Actions = append(unsaid.Actions, name)
+				}
+				silence++
+				unsaid.Hidden = min(max(unsaid.Hidden, silence), MaxHidden)
 				continue
 			}
+			silence = 0
 			seq++
 			e.Seq = seq
 			left[id] = append(left[id], e)
 		}
+	}
+	if slices.Sort(unsaid.Actions); len(unsaid.Fields)+len(unsaid.Actions) > 0 {
+		out.Unlogged = &unsaid
 	}
 	return &out, left, nil
 }

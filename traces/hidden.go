@@ -13,6 +13,7 @@ import (
 type hiddenStep struct {
 	action spec.ActionID
 	recv   *messageID // the message that it handled
+	parks  bool       // which stays, to be answered later
 	after  spec.Replica
 	// reached is what the action itself noted.
 	reached checker.Props
@@ -48,7 +49,7 @@ func (v *validator) search(w *world, n, budget int, e *event.Event, goal func(r 
 						return
 					}
 				}
-				steps := append(slices.Clip(slices.Clone(s.steps)), hiddenStep{a, recv, *after, v.ctx.Reached})
+				steps := append(slices.Clip(slices.Clone(s.steps)), hiddenStep{action: a, recv: recv, after: *after, reached: v.ctx.Reached})
 				at := &steps[len(steps)-1].after
 				seen = append(seen, at)
 				next = append(next, state{at, steps})
@@ -72,24 +73,37 @@ func (v *validator) successors(w *world, n int, r *spec.Replica, steps []hiddenS
 			yield(a, id, &next)
 		}
 	}
+	v.unseen(n, r, e, nil, try)
+	if !v.free[n] && !v.unsaid.handles() {
+		return
+	}
+	for _, id := range v.addressed(w, n) {
+		if v.usedUp(id, steps) {
+			continue
+		}
+		m := &w.bag[id].msg
+		a := spec.HandlerOf(m)
+		if !v.free[n] && !v.unsaid.actions[a] {
+			continue
+		}
+		try(a, &id, m, spec.Args{Park: a == spec.ActionHandleFetchRequest})
+	}
+}
+
+// unseen tries the actions of node n, from r, that handle no message and may leave no event.
+func (v *validator) unseen(n int, r *spec.Replica, e *event.Event, want *event.Message, try func(spec.ActionID, *messageID, *spec.Msg, spec.Args)) {
 	for a := spec.ActionID(0); a < spec.NumReplicaActions; a++ {
 		switch {
-		case v.opt.Hidden == 0 && !v.unsaid.actions[a]:
+		case !v.free[n] && !v.unsaid.actions[a]:
 		case a.Handles():
 		case a == spec.ActionSendVoteRequest, a == spec.ActionSendBeginQuorumEpoch, a == spec.ActionSendEndQuorumEpoch,
 			a == spec.ActionSendFetch, a == spec.ActionSendFetchSnapshot, a == spec.ActionCrash, a == spec.ActionLoseDisk:
 		case a == spec.ActionAppend:
-			counts := []int64{1}
-			if e != nil && e.State.Has&event.HasLogEnd != 0 {
-				if k := e.State.LogEnd - int64(r.Log.End()); k > 1 && k <= maxRecords {
-					counts = append(counts, k)
-				}
-			}
-			for _, k := range counts {
+			for _, k := range appendCounts(r, e, want) {
 				try(a, nil, nil, spec.Args{Count: k})
 			}
 		case a == spec.ActionFlush:
-			for _, end := range flushEnds(r, e) {
+			for _, end := range flushEnds(r, e, want) {
 				try(a, nil, nil, spec.Args{Count: end})
 			}
 		case a == spec.ActionTakeSnapshot:
@@ -104,32 +118,49 @@ func (v *validator) successors(w *world, n int, r *spec.Replica, steps []hiddenS
 			try(a, nil, nil, spec.Args{})
 		}
 	}
-	if v.opt.Hidden == 0 && !v.unsaid.handles() {
-		return
-	}
-	for _, id := range v.addressed(w, n) {
-		if v.usedUp(id, steps) {
-			continue
+}
+
+// appendCounts are how many records a hidden append may have: one, or as many as the next
+// event, or the message that is to be sent, shows that there must be.
+func appendCounts(r *spec.Replica, e *event.Event, want *event.Message) []int64 {
+	counts := []int64{1}
+	add := func(end int64) {
+		if k := end - int64(r.Log.End()); k > 1 && k <= maxRecords && !slices.Contains(counts, k) {
+			counts = append(counts, k)
 		}
-		m := &w.bag[id].msg
-		a := spec.HandlerOf(m)
-		if v.opt.Hidden == 0 && !v.unsaid.actions[a] {
-			continue
-		}
-		try(a, &id, m, spec.Args{Park: a == spec.ActionHandleFetchRequest})
 	}
+	shows := func(m *event.Message) {
+		if add(m.HighWatermark); m.Kind == event.Fetch && m.Response {
+			add(m.Offset + count(m.Records))
+		}
+	}
+	if want != nil {
+		shows(want)
+	}
+	if e != nil {
+		if e.State.Has&event.HasLogEnd != 0 {
+			add(e.State.LogEnd)
+		}
+		for i := range e.Send {
+			shows(&e.Send[i])
+		}
+	}
+	return counts
 }
 
 // flushEnds are the offsets up to which a hidden flush may go: to the end of the log, or to
 // where the next event shows that it must have ended. What was flushed beyond that shows in
 // nothing but the high watermark of a leader, which is shown, and in what a crash leaves,
 // which may be anything between.
-func flushEnds(r *spec.Replica, e *event.Event) []int64 {
+func flushEnds(r *spec.Replica, e *event.Event, want *event.Message) []int64 {
 	ends := []int64{int64(r.Log.End())}
 	add := func(end int64) {
 		if end > int64(r.FlushedEnd()) && end < int64(r.Log.End()) && !slices.Contains(ends, end) {
 			ends = append(ends, end)
 		}
+	}
+	if want != nil {
+		add(want.HighWatermark)
 	}
 	if e == nil {
 		return ends
@@ -149,8 +180,8 @@ func flushEnds(r *spec.Replica, e *event.Event) []int64 {
 // addressed lists the messages in flight to node n, in a fixed order.
 func (v *validator) addressed(w *world, n int) []messageID {
 	var ids []messageID
-	for id := range w.bag {
-		if id.receiver() == v.who.ids[n] {
+	for id, l := range w.bag {
+		if id.receiver() == v.who.ids[n] && !(l.handled && !id.response) {
 			ids = append(ids, id)
 		}
 	}
@@ -175,7 +206,7 @@ func (v *validator) usedUp(id messageID, steps []hiddenStep) bool {
 // applyHidden finds outcomes of an event after hidden steps.
 func (v *validator) applyHidden(w *world, n int, e *event.Event) {
 	v.tries = 0
-	v.search(w, n, v.budget, e, func(r *spec.Replica, steps []hiddenStep) bool {
+	v.search(w, n, v.budgets[n], e, func(r *spec.Replica, steps []hiddenStep) bool {
 		if v.receives(e) && v.usedUp(idOf(e.Recv), steps) {
 			return false
 		}
@@ -194,7 +225,7 @@ func (v *validator) applyHidden(w *world, n int, e *event.Event) {
 func (v *validator) hiddenSend(n int) bool {
 	id := idOf(v.nodes[n].event.Recv)
 	s := v.who.index(id.sender())
-	if s < 0 || !v.unlogged[id] || v.opt.Hidden < 1 {
+	if s < 0 || !v.unlogged[id] || !v.free[s] {
 		return false
 	}
 	var kept []*world
@@ -223,7 +254,10 @@ func (v *validator) produce(list []*world, w *world, s, n int) []*world {
 		if found && !v.exhaustive || len(list) > v.opt.MaxWorlds {
 			return true
 		}
-		last, sent := v.sendOf(w, s, n, r, steps, want)
+		if want.Response && v.usedUp(id.other(), steps) {
+			return false
+		}
+		last, sent := v.sendOf(w, s, r, want)
 		if sent == nil {
 			return false
 		}
@@ -242,15 +276,16 @@ func (v *validator) produce(list []*world, w *world, s, n int) []*world {
 }
 
 // sendOf takes the action of node s from r that sends the message wanted.
-func (v *validator) sendOf(w *world, s, n int, r *spec.Replica, steps []hiddenStep, want *event.Message) (hiddenStep, *letter) {
+func (v *validator) sendOf(w *world, s int, r *spec.Replica, want *event.Message) (hiddenStep, *letter) {
 	step := hiddenStep{after: *r}
 	var m *spec.Msg
+	n := v.who.index(idOf(want).receiver())
 	args := spec.Args{Dst: spec.ID(n + 1), Count: count(want.Records) + want.Bytes, Size: want.Size}
 	read := w.reading[s]
 	if want.Response {
 		id := idOf(want).other()
 		l := w.bag[id]
-		if l == nil || v.usedUp(id, steps) {
+		if l == nil {
 			return step, nil
 		}
 		m, step.recv, read = &l.msg, &id, l.read
@@ -281,9 +316,15 @@ func (v *validator) sendOf(w *world, s, n int, r *spec.Replica, steps []hiddenSt
 	step.reached = v.ctx.Reached
 	l := &letter{msg: v.outbox.Messages()[0], inc: v.nodes[n].inc, by: origin{node: v.who.ids[s], index: -1}}
 	if l.msg.Read != 0 {
-		l.read = read
+		if l.read = read; v.nodes[s].source == nil {
+			l.read = want.Read // nobody else says what number it had
+		}
 	}
 	l.open = v.untold(want) && want.Bytes > 0
+	if v.lost(s) && l.msg.Kind == spec.Fetch && l.msg.Error == spec.FencedLeaderEpoch && want.Error == errorCodes[spec.NotLeaderOrFollower] {
+		v.tolerate(ParkedFetchRefused) // it may have been
+		l.msg.Error = spec.NotLeaderOrFollower
+	}
 	var c comparison
 	v.message(&c, "", &l.msg, want)
 	if c.n > 0 {

@@ -254,8 +254,8 @@ func (v *validator) mismatch(n int) *Rejection {
 	default:
 		r.Why = fmt.Sprintf("the event cannot be a %s", r.Action)
 	}
-	if v.budget > 0 {
-		r.Why += fmt.Sprintf("; nor after up to %d hidden steps", v.budget)
+	if v.budgets[n] > 0 {
+		r.Why += fmt.Sprintf("; nor after up to %d hidden steps", v.budgets[n])
 	}
 	v.lineOf(n, r)
 	if first := e.Inc != v.nodes[n].inc; !first && !in.mute[n] && (best.blocked || !best.taken || e.Action == "") {

@@ -50,7 +50,7 @@ func (v *validator) take(n int) *Rejection {
 				next = v.join(next, to)
 			}
 		}
-		if len(next) > 0 || hidden || v.budget == 0 || dead != nil {
+		if len(next) > 0 || hidden || v.budgets[n] == 0 || dead != nil {
 			break
 		}
 		hidden = true
@@ -248,7 +248,7 @@ func (v *validator) walk(w *world, n int, steps []hiddenStep) checker.Props {
 		if steps[i].action == spec.ActionInstallSnapshot {
 			w.digestless[n] = true // nobody has said
 		}
-		if steps[i].recv != nil {
+		if steps[i].recv != nil && !steps[i].parks {
 			delete(w.bag, *steps[i].recv)
 		}
 	}
@@ -270,6 +270,13 @@ func (v *validator) done(n int) {
 	if v.receives(e) && len(v.unlogged) > 0 {
 		delete(v.unlogged, idOf(e.Recv))
 	}
+	if v.receives(e) && v.awaited != nil {
+		if id := idOf(e.Recv); v.awaited[id] > 1 {
+			v.awaited[id]--
+		} else {
+			delete(v.awaited, id)
+		}
+	}
 	v.stats.event(e, v.receives(e) && !e.Args.Park, len(e.Send))
 	v.heard(n)
 	if v.opt.At != nil && v.stats.Events%v.opt.Every == 0 {
@@ -281,8 +288,15 @@ func (v *validator) done(n int) {
 		}
 	}
 	if v.stats.Events%pruneEvery == 0 {
-		for _, w := range v.worlds {
+		for _, s := range v.scenes {
+			w := v.worlds[0]
+			w.bag, w.digests, w.sizes = s.bag, s.digests, s.sizes
 			v.prune(w)
+		}
+		for _, w := range v.worlds {
+			if v.scenes == nil {
+				v.prune(w)
+			}
 		}
 	}
 }

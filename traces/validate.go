@@ -18,6 +18,8 @@ type Options struct {
 	Run *Run
 	// Hidden is how many hidden steps there may be between two events of a node.
 	Hidden int
+	// HiddenAt are the nodes that may take them; nil: all.
+	HiddenAt []int32
 	// NoInvariants leaves the properties of the specification out.
 	NoInvariants bool
 	// Rules are those of the protocol; nil: spec.CleanRules.
@@ -64,35 +66,74 @@ type Result struct {
 // all ways in which hidden steps may explain it so far, so that a rejection is a proof for
 // the budget; if they are too many, the verdict is out of budget.
 func Validate(inputs []Input, opt Options) (*Result, error) {
-	res, err := validate(inputs, opt, false)
-	if err != nil || res.Verdict != Rejected || opt.Hidden == 0 {
+	res, err := validate(inputs, opt, likely)
+	if err != nil || res.Verdict == Accepted || opt.Hidden == 0 {
 		return res, err
 	}
-	all, err := validate(inputs, opt, true)
+	all, err := validate(inputs, opt, apart)
+	if errors.Is(err, errTogether) {
+		all, err = validate(inputs, opt, together)
+	}
 	if err != nil || all.Verdict != OutOfBudget {
 		return all, err
 	}
-	res.Verdict = OutOfBudget
-	res.Rejection.Why += "; there are more ways to take hidden steps before it than were tried"
+	if res.Verdict == Rejected {
+		res.Verdict = OutOfBudget
+		res.Rejection.Why += "; there are more ways to take hidden steps before it than were tried"
+	}
 	return res, nil
 }
 
-func validate(inputs []Input, opt Options, exhaustive bool) (*Result, error) {
+// way is how hidden steps are looked for.
+type way int
+
+const (
+	likely   way = iota // where an event needs some, the fewest
+	apart               // all, of each node for itself
+	together            // all, as worlds
+)
+
+// errTogether: hidden steps of nodes cannot be followed apart.
+var errTogether = errors.New("only whole worlds can be followed here")
+
+func validate(inputs []Input, opt Options, how way) (*Result, error) {
+	return validateTo(inputs, opt, how, 0)
+}
+
+// validateTo is validate where it is known which event is the first that cannot be, if stop
+// is not 0.
+func validateTo(inputs []Input, opt Options, how way, stop int64) (*Result, error) {
 	v, err := newValidator(inputs, opt)
 	if err != nil {
 		return nil, err
 	}
-	v.exhaustive = exhaustive
+	v.exhaustive = how != likely
 	defer v.close()
 	if opt.Hidden > 0 {
-		if v.unlogged, err = neverSent(inputs, nil); err != nil {
+		if how == apart {
+			err = v.foresee()
+		} else {
+			v.unlogged, err = neverSent(inputs, nil)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	if err := v.load(); err != nil {
 		return nil, err
 	}
+	v.stopAt = stop
+	if v.silent = -1; how == apart {
+		v.hush()
+		v.scenes = []*scene{newScene(v.worlds[0], len(v.who.ids))}
+	}
 	res, err := v.run()
+	switch {
+	case v.violates:
+		return nil, errTogether
+	case v.stopAt > 0 && stop == 0 && err == nil:
+		return validateTo(inputs, opt, how, v.stopAt)
+	}
 	if err == nil && res.Rejection != nil {
 		if left, ok := v.left(); ok {
 			res.Stats.Total = res.Stats.Events + left
@@ -146,15 +187,34 @@ type validator struct {
 	outbox spec.Outbox
 	nodes  [spec.MaxReplicas]node
 	worlds []*world
-	at     int // the node that took the last event
-	stats  counters
+	// scenes, if there are any, are what is followed in place of worlds, of which there is
+	// then one: a choice of what the scenes have left (see scene.go).
+	scenes   []*scene
+	violates bool                // the choice violates a property
+	awaited  map[messageID]int32 // messages that events are still to receive, and how often
+	// missing are the messages of each node that no event sends. inOrder: requests are
+	// numbered in the order in which they are sent.
+	missing [spec.MaxReplicas][]owed
+	inOrder bool
+	silent  int // the node without a trace that is judged by itself, -1 if there is none
+	silence *silence
+	stopAt  int64 // the event, among all, that is known not to be; 0: none
+	order   int64
+	shown   *world
+	spare   hiddenStep
+	flushTo int64 // where a flush ends that does not say it; 0: as far as it can
+	clean   *spec.Rules
+
+	at    int // the node that took the last event
+	stats counters
 
 	// unlogged are the messages that are received and that no event sends.
 	unlogged map[messageID]bool
-	// unsaid is what the recorder leaves out; budget is how many hidden steps there may be
-	// between two events of a node.
+	// unsaid is what the recorder leaves out; budgets are how many hidden steps there may
+	// be between two events of each node, and free says whether they may be of any kind.
 	unsaid     unlogged
-	budget     int
+	budgets    [spec.MaxReplicas]int
+	free       [spec.MaxReplicas]bool
 	exhaustive bool // hidden steps are tried also where none are needed
 	tries      int
 	exhausted  bool
@@ -173,8 +233,10 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 	if opt.MaxSearch == 0 {
 		opt.MaxSearch = 100_000
 	}
+	var clean *spec.Rules
 	if opt.Rules == nil {
-		opt.Rules = spec.CleanRules()
+		clean = spec.CleanRules()
+		opt.Rules = clean
 	}
 	if len(inputs) == 0 {
 		return nil, errors.New("no trace")
@@ -182,7 +244,7 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 	if opt.At != nil && opt.Every < 1 {
 		return nil, fmt.Errorf("every is %d, and At is to be called after each that many events", opt.Every)
 	}
-	v := &validator{opt: opt, inputs: inputs}
+	v := &validator{opt: opt, inputs: inputs, clean: clean}
 	first := make([]event.Event, len(inputs))
 	sources := make([]Source, len(inputs))
 	var ids []int32
@@ -225,8 +287,18 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 	if v.unsaid, err = run.Unlogged.check(); err != nil {
 		return fail(err)
 	}
-	if v.budget = opt.Hidden; run.Unlogged != nil {
-		v.budget = max(v.budget, run.Unlogged.Hidden)
+	for n, id := range v.who.ids {
+		if run.Unlogged != nil {
+			v.budgets[n] = run.Unlogged.Hidden
+		}
+		if v.free[n] = opt.Hidden > 0 && (opt.HiddenAt == nil || slices.Contains(opt.HiddenAt, id)); v.free[n] {
+			v.budgets[n] = max(v.budgets[n], opt.Hidden)
+		}
+	}
+	for _, id := range opt.HiddenAt {
+		if v.who.index(id) < 0 {
+			return fail(fmt.Errorf("hidden steps at node %d, which takes no part in the run (replicas %v)", id, v.who.ids))
+		}
 	}
 	v.ctx = spec.Ctx{Rules: opt.Rules, Voters: v.who.voters, Dynamic: v.who.dynamic}
 	for i, in := range inputs {
@@ -361,6 +433,9 @@ func (v *validator) run() (*Result, error) {
 	if err := v.survey(); err != nil {
 		return nil, err
 	}
+	if v.scenes != nil && v.cut.partial {
+		return nil, errTogether
+	}
 	if rejection := v.begin(); rejection != nil {
 		return v.result(rejection), nil
 	}
@@ -369,11 +444,23 @@ func (v *validator) run() (*Result, error) {
 		if n < 0 {
 			return v.end(), nil
 		}
-		rejection := v.take(n)
+		take := v.take
+		if v.scenes != nil {
+			take = v.takeApart
+		}
+		if v.stopAt > 0 && v.stats.Events+1 == v.stopAt {
+			v.judgeSilent() // what was before it
+			v.represent()
+			return v.result(v.unsent(n)), nil
+		}
+		rejection := take(n)
 		if rejection != nil {
 			return v.result(rejection), nil
 		}
 		if v.nodes[n].event.Detach != nil {
+			if v.scenes != nil {
+				return nil, errTogether
+			}
 			if err := v.detached(n); err != nil {
 				return nil, err
 			}
@@ -398,6 +485,12 @@ func (v *validator) result(rejection *Rejection) *Result {
 
 // end: no node can go on.
 func (v *validator) end() *Result {
+	if v.scenes != nil {
+		if r := v.judgeSilent(); r != nil {
+			return v.result(r)
+		}
+		v.represent()
+	}
 	for n := range v.who.ids {
 		if v.nodes[n].ready {
 			return v.result(v.stuck())

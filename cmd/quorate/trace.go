@@ -20,7 +20,7 @@ import (
 
 func newTraceCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "trace", Short: "Hold recorded runs against the specification"}
-	cmd.AddCommand(newTraceCheck(), newTraceImport(), newTraceDegrade(), newTraceLines())
+	cmd.AddCommand(newTraceCheck(), newTraceImport(), newTraceDegrade(), newTraceHard(), newTraceLines())
 	return cmd
 }
 
@@ -98,6 +98,7 @@ was used up before an answer.`,
 	f.Lookup("format").Usage = "text, json, or the past of a rejected run as svg, html or itf"
 	f.Lookup("output").Usage = "write the picture of a rejected run to this file; of an accepted run there is none"
 	f.IntVar(&opt.Hidden, "hidden", 0, "how many hidden steps there may be between two events of a node (default 0)")
+	f.Int32SliceVar(&opt.HiddenAt, "hidden-at", nil, "the nodes that may take hidden steps (default all)")
 	f.BoolVar(&asJSON, "json", false, "print a line of JSON for each run")
 	f.BoolVar(&stats, "stats", false, "print what it cost: events a second, memory, hidden steps")
 	f.BoolVar(&invariants, "invariants", true, "check the properties of the specification too")
