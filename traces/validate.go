@@ -202,8 +202,8 @@ type validator struct {
 	order   int64
 	shown   *world
 	spare   hiddenStep
-	flushTo int64 // where a flush ends that does not say it; 0: as far as it can
-	clean   *spec.Rules
+	flushTo int64       // where a flush ends that does not say it; 0: as far as it can
+	clean   *spec.Rules // the rules, if they are those of the protocol and the voter set stays
 
 	at    int // the node that took the last event
 	stats counters
@@ -299,6 +299,9 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 		if v.who.index(id) < 0 {
 			return fail(fmt.Errorf("hidden steps at node %d, which takes no part in the run (replicas %v)", id, v.who.ids))
 		}
+	}
+	if v.who.dynamic {
+		v.clean = nil // what follows from the rules is said of a set that stays (deadend.go, lazy.go, silent.go)
 	}
 	v.ctx = spec.Ctx{Rules: opt.Rules, Voters: v.who.voters, Dynamic: v.who.dynamic}
 	for i, in := range inputs {
