@@ -47,6 +47,16 @@ func becauseOf(p checker.Props, r *Replica, g *Ghost, say func(string, ...any)) 
 		say("the log of %s starts at %d, and what is below is in none of its snapshots: %s", r.ID, r.LogStart, r.Snapshots.text())
 	case LogContiguity, SnapshotWhole, SnapshotCommitted:
 		becauseOfSnapshot(p, r, g, say)
+	case VoterSetFromLog:
+		last, at := r.Log.lastVoters()
+		say("%s goes by %s, and the last voter set in its log is %s, at offset %d", r.ID, r.Voters, last, at)
+	case OneChange, QuorumOverlap:
+		r.Log.eachVoters(func(was, now Set, at Offset) bool {
+			if was != now && was != 0 {
+				say("in the log of %s the voter set %s follows %s at offset %d; exposed is what is below %d", r.ID, now, was, at, CommonPrefix(&r.Log, &g.Exposed))
+			}
+			return true
+		})
 	case LeaderCompleteness:
 		becauseMissing(r, &g.Chosen, &g.ChosenIn, "chosen", say)
 	case StateMachineSafety:

@@ -20,6 +20,7 @@ func TestViolationsSayWhy(t *testing.T) {
 		"majority-of-one-less": "leads epoch 1, which",
 		"majority-of-half":     "leads epoch 1, which",
 		"late-response":        "and not where its leader began it",
+		"snapshot-without-set": "the voter set {ABC} follows {A}",
 		"read-before-commit":   "answers a read as of offset",
 	}
 	for i := range spec.Mutations {

@@ -60,7 +60,7 @@ const (
 	SnapshotGone
 	LedWithSnapshot
 	VoterAdded
-	VoterRemoved
+	ElectedFromOutside
 	AddedVoterElected
 	CommittedFromOutside
 	RemovedLeaderResigned
@@ -84,7 +84,7 @@ const snapshotBranches = SnapshotTaken | LogStartAdvanced | SnapshotInstalled | 
 const MembershipProperties = VoterSetFromLog | OneChange | QuorumOverlap
 
 // membershipBranches are the sometimes properties that need a change of the voter set.
-const membershipBranches = VoterAdded | VoterRemoved | AddedVoterElected | CommittedFromOutside | RemovedLeaderResigned |
+const membershipBranches = VoterAdded | ElectedFromOutside | AddedVoterElected | CommittedFromOutside | RemovedLeaderResigned |
 	ChangeTakenBack | VotersFromSnapshot | OutsiderVoted | VotedForOutsider
 
 // Properties lists them, in the order of their bits.
@@ -145,7 +145,7 @@ var Properties = []checker.Property{
 	{Name: "SnapshotGone", Kind: checker.Sometimes, Doc: "the leader has a snapshot no more that is being received"},
 	{Name: "LedWithSnapshot", Kind: checker.Sometimes, Doc: "a replica leads whose log does not begin at 0"},
 	{Name: "VoterAdded", Kind: checker.Sometimes, Doc: "a leader commits that a replica joins the voter set"},
-	{Name: "VoterRemoved", Kind: checker.Sometimes, Doc: "a leader commits that a replica leaves the voter set"},
+	{Name: "ElectedFromOutside", Kind: checker.Sometimes, Doc: "a replica is elected that is no voter in its own set, since its removal may not be committed"},
 	{Name: "AddedVoterElected", Kind: checker.Sometimes, Doc: "a replica leads that was no voter in the beginning"},
 	{Name: "CommittedFromOutside", Kind: checker.Sometimes, Doc: "a leader that is no voter moves its high watermark, by the logs of others alone"},
 	{Name: "RemovedLeaderResigned", Kind: checker.Sometimes, Doc: "a leader that is no voter any more resigns, once that is committed"},

@@ -22,6 +22,10 @@ var membershipModels = []Model{
 		Voters: 3, PreVote: All(3), Epochs: 2, Removes: 1, Changing: justA, InFlight: 1, Immediate: atOnce | Kinds(EndQuorumEpoch), Silent: Kinds(BeginQuorumEpoch, EndQuorumEpoch), Stand: stand(justA, aOrB), MergeFlush: true, Formed: true,
 	},
 	{
+		Name: "one-of-two", Why: "of two voters the leader is taken out, and stops before the other has the record: it has to be elected once more, from outside of its own set",
+		Voters: 2, Epochs: 4, Removes: 1, Changing: justA, InFlight: 1, Immediate: atOnce, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, justB, justA, justB), MergeFlush: true, Formed: true,
+	},
+	{
 		Name: "remove-two", Why: "two of three voters are removed one after the other, until one decides alone",
 		Voters: 3, Epochs: 2, Removes: 2, Records: 1, InFlight: 1, Immediate: atOnce, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, aOrB), MergeFlush: true, Formed: true,
 	},

@@ -115,6 +115,16 @@ var membershipMutations = []Mutation{
 		Model: "leader-leaves", Property: "CommittedFromOutside", Action: ActionHandleFetchRequest,
 	},
 	{
+		ID: "removed-voter-never-stands", Title: "only a voter of its own set stands",
+		Source: "found here: docs/findings.md; KIP-853 and Kafka have it so; openraft 2091; Ongaro 2014, 4.2.2",
+		Story: "Of A and B, A leads and takes itself out. Before B has that record, A leads no more. B needs the votes of both, and A refuses it, whose log is longer; A itself, which B would elect, is no voter in its own set. " +
+			"There is no leader for ever. No safety property can see it; a Sometimes property is no longer reached.",
+		Override: func(r *Rules) {
+			r.Electable = func(c *Ctx, r *Replica) bool { return c.isVoter(r) }
+		},
+		Model: "one-of-two", Property: "ElectedFromOutside", Action: ActionBecomeCandidate,
+	},
+	{
 		ID: "swap", Title: "a replica takes the place of another in one change",
 		Source: "found here: docs/findings.md; VoterSet.hasOverlappingMajority lets it pass",
 		Story:  "A puts D in the place of C. Two of A, B and D are no majority that meets two of B and C: B is elected by C, and D by A, in one epoch.",

@@ -73,9 +73,6 @@ func reachMembership(a ActionID, old, now *Replica) checker.Props {
 				if set&^was != 0 {
 					reached |= VoterAdded
 				}
-				if was&^set != 0 {
-					reached |= VoterRemoved
-				}
 			}
 		}
 		if !inSet {
@@ -86,6 +83,9 @@ func reachMembership(a ActionID, old, now *Replica) checker.Props {
 	case ActionBecomeLeader:
 		if now.Role == Leader && !now.Log.firstVoters().Has(now.ID) {
 			reached |= AddedVoterElected
+		}
+		if now.Role == Leader && !inSet {
+			reached |= ElectedFromOutside
 		}
 	case ActionResign:
 		if _, at := now.Log.lastVoters(); now.Role == Resigned && !inSet && at < old.HighWatermark {

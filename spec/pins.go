@@ -48,6 +48,7 @@ var pins = map[string]Pin{
 	"add-fourth":        {Distinct: 1507134, Projected: 1493190, Depth: 25},
 	"remove-leader":     {Distinct: 1395925, Projected: 1381439, Depth: 26},
 	"leader-leaves":     {Distinct: 10809, Projected: 10273, Depth: 23},
+	"one-of-two":        {Distinct: 837, Projected: 837, Depth: 27},
 	"remove-two":        {Distinct: 97787, Projected: 92866, Depth: 27},
 	"two-changes":       {Distinct: 2262220, Projected: 1800271, Depth: 40},
 	"update-voter":      {Distinct: 18757, Projected: 18566, Depth: 19},

@@ -70,6 +70,35 @@ func TestPropertiesCanBeViolated(t *testing.T) {
 	one(LogContiguity|SnapshotCommitted, holding(0, 2, Snapshot{End: 3, Epoch: 1}), all)
 	require.Equal(t, MonotonicLogStart, CheckStep(ActionAdvanceLogStart, holding(1, 2, Snapshot{End: 1, Epoch: 1}), holding(0, 2, Snapshot{End: 1, Epoch: 1})))
 
+	var voters Log
+	abc, ab, justC := SetOf(replicaA, replicaB, replicaC), SetOf(replicaA, replicaB), SetOf(replicaC)
+	write := func(sets ...Set) {
+		voters = logOf(wrote(replicaA, 1, LeaderChange, 1))
+		for _, s := range sets {
+			run := wrote(replicaA, 1, KRaftVoters, 1)
+			run.Voters = s
+			voters.Append(run)
+		}
+	}
+	knows := func(set Set) *Replica {
+		r := replica(replicaB, Follower, 1, voters, Unknown)
+		r.Voters = set
+		return r
+	}
+	write(abc, ab)
+	one(0, knows(ab), history(exposed, 1))
+	one(VoterSetFromLog, knows(abc), history(exposed, 1))
+	one(VoterSetFromLog, knows(0), history(exposed, 1))
+	write(abc, ab, abc)
+	one(OneChange, knows(abc), history(exposed, 1))
+	one(0, knows(abc), history(voters.Slice(0, 3), 1))
+	write(abc, ab, ab) // described anew
+	one(0, knows(ab), history(exposed, 1))
+	write(abc, justC)
+	one(QuorumOverlap, knows(justC), history(exposed, 1))
+	write(abc, 0)
+	one(QuorumOverlap, knows(0), history(exposed, 1))
+
 	pair := func(want checker.Props, x, y *Replica) {
 		t.Helper()
 		assert.Equal(t, want, CheckPair(x, y))

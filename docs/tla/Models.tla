@@ -277,6 +277,8 @@ Model_lost_disk ==
 
 \* leader-leaves is not here: the twin has no Removes.
 
+\* one-of-two is not here: the twin has no Removes.
+
 \* remove-two is not here: the twin has no Removes.
 
 \* two-changes is not here: the twin has no Removes.
