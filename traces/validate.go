@@ -24,6 +24,8 @@ type Options struct {
 	NoInvariants bool
 	// Rules are those of the protocol; nil: spec.CleanRules.
 	Rules *spec.Rules
+	// Trial, unless nil, is told of the guards of all actions that were tried.
+	Trial *spec.Trial
 	// MaxWorlds is how many explanations are followed at once (256), MaxSearch how
 	// many hidden actions are tried at one place (100000).
 	MaxWorlds, MaxSearch int
@@ -50,6 +52,17 @@ func (v Verdict) String() string { return verdictNames[v] }
 
 // MarshalText is String.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	for i, name := range verdictNames {
+		if name == string(text) {
+			*v = Verdict(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown verdict %q", text)
+}
 
 // Result of a validation.
 type Result struct {
@@ -303,7 +316,7 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 	if v.who.dynamic {
 		v.clean = nil // what follows from the rules is said of a set that stays (deadend.go, lazy.go, silent.go)
 	}
-	v.ctx = spec.Ctx{Rules: opt.Rules, Voters: v.who.voters, Dynamic: v.who.dynamic}
+	v.ctx = spec.Ctx{Rules: opt.Rules, Voters: v.who.voters, Dynamic: v.who.dynamic, Trial: opt.Trial}
 	for i, in := range inputs {
 		n, line, dir := v.who.index(ids[i]), sources[i].Line(), first[i].Node.Dir
 		if n < 0 {
