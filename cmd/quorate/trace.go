@@ -20,7 +20,7 @@ import (
 
 func newTraceCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "trace", Short: "Hold recorded runs against the specification"}
-	cmd.AddCommand(newTraceCheck(), newTraceImport(), newTraceDegrade(), newTraceHard(), newTraceStrength(), newTraceLines())
+	cmd.AddCommand(newTraceCheck(), newTraceImport(), newTraceDegrade(), newTraceHard(), newTraceStrength(), newTraceShrink(), newTraceLines())
 	return cmd
 }
 
