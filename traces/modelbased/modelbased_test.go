@@ -34,6 +34,7 @@ var small = []walked{
 	{spec.Model{Name: "two-reads", Voters: 2, Epochs: 1, Records: 1, Reads: 2, InFlight: 2, Stand: []spec.Set{spec.SetOf(1)}, Immediate: spec.Kinds(spec.Vote, spec.Fetch), MergeFlush: true}, 590},
 	{spec.Model{Name: "two-snapshots", Voters: 2, Epochs: 1, Records: 1, Snapshots: 2, Parts: 2, Crashes: 1, InFlight: 1, Immediate: spec.Kinds(spec.Vote, spec.Fetch), Silent: silent, Stand: []spec.Set{spec.SetOf(1)}, MergeFlush: true}, 4490},
 	{spec.Model{Name: "observer-snapshots", Voters: 2, Observers: 1, Epochs: 1, Snapshots: 2, Parts: 2, InFlight: 1, Immediate: spec.Kinds(spec.Vote, spec.BeginQuorumEpoch, spec.Fetch), Silent: silent, Stand: []spec.Set{spec.SetOf(1)}, MergeFlush: true}, 955},
+	{spec.Model{Name: "half-truncation", Voters: 3, Epochs: 2, Records: 1, InFlight: 1, Silent: silent, Immediate: spec.Kinds(spec.Vote, spec.BeginQuorumEpoch, spec.Fetch), Stand: []spec.Set{spec.SetOf(1), spec.SetOf(3)}, MergeFlush: true}, 36_900},
 	{spec.Model{Name: "three-leaders", Voters: 3, Epochs: 3, Records: 1, InFlight: 1, Silent: silent | spec.Kinds(spec.Fetch), Immediate: spec.Kinds(spec.Vote, spec.BeginQuorumEpoch, spec.Fetch), Stand: []spec.Set{spec.SetOf(1), spec.SetOf(3), spec.SetOf(1)}, MergeFlush: true}, 3320},
 	{spec.Model{Name: "single-lost-disk", Voters: 1, PreVote: spec.All(1), Epochs: 3, Records: 1, Crashes: 1, Disks: 1, InFlight: 1}, 390},
 }
