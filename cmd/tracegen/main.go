@@ -10,7 +10,8 @@
 //
 // makes such runs and holds each against the specification in the same process, as quorate
 // trace check would; it writes only those that fail, with the command that makes them
-// again.
+// again, and of the first one that fails finds a smaller run that does so too
+// (docs/simulation.md).
 //
 //	tracegen -nodes 3 -crashes 3 -seconds 10 -seed 1 -out DIR
 //

@@ -12,8 +12,12 @@
 // A replica may crash at any moment, also within Apply: between two Ops or in
 // an operation of the disk. What a crash leaves is then held against what the
 // events said is durable. After each event the cluster as a whole is checked
-// (check.go). At the end all faults stop, and the cluster must make progress and
-// agree.
+// (check.go). At the end, and with [Config].Heals in between, all faults stop, and the
+// cluster must make progress within bounds, and in the end agree (finish.go).
+//
+// Faults have numbers, and can be left out by kind or one by one (script.go). [Shrink]
+// so makes of a run that fails a smaller one. Each link, node, client and fault draws
+// from numbers of its own, so that what is left out changes little else.
 //
 // With [Config].Pauses processes also stop and go on (pause.go).
 //
