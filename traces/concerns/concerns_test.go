@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/quorate/quorate/traces"
+	replicaevent "github.com/quorate/quorate/traces/event"
 	event "github.com/quorate/quorate/traces/event/concern"
 )
 
@@ -25,16 +27,43 @@ type run struct {
 	alone  bool // without the traces of replicas
 }
 
-func open(t *testing.T) *run {
+// replicas are the traces of the run, read once.
+var replicas = sync.OnceValues(func() (map[int32]traces.Input, error) {
+	all := map[int32]traces.Input{}
 	recs, err := traces.Recordings(recorded)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range recs[0].Inputs {
+		source, err := in.Open()
+		if err != nil {
+			return nil, err
+		}
+		var events []replicaevent.Event
+		for err == nil {
+			var e replicaevent.Event
+			if err = source.Read(&e); err == nil {
+				events = append(events, e)
+			}
+		}
+		if err != io.EOF {
+			return nil, err
+		}
+		all[events[0].Node.ID] = traces.Events(in.Name, events)
+		if err := source.(io.Closer).Close(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+})
+
+func open(t *testing.T) *run {
+	all, err := replicas()
 	require.NoError(t, err)
-	require.Len(t, recs, 1)
-	inputs, err := Find(recs[0].Inputs)
-	require.NoError(t, err)
-	require.Len(t, inputs, 5)
 	r := &run{t: t, events: map[int32][]event.Event{}, inputs: map[int32]Input{}}
-	for _, in := range inputs {
-		require.NotNil(t, in.Replica)
+	for node, replica := range all {
+		in := File(filepath.Join(recorded, event.FileName(node)))
+		in.Replica = &replica
 		source, err := in.Open()
 		require.NoError(t, err)
 		for {
@@ -49,6 +78,7 @@ func open(t *testing.T) *run {
 		}
 		require.NoError(t, source.(io.Closer).Close())
 	}
+	require.Len(t, r.events, 5)
 	return r
 }
 
@@ -102,6 +132,22 @@ func (r *run) validate(o Options) *Result {
 	res, err := Validate(inputs, o)
 	require.NoError(r.t, err)
 	return res
+}
+
+// Files are found beside the traces, and held against each other as they lie there.
+func TestFind(t *testing.T) {
+	recs, err := traces.Recordings(recorded)
+	require.NoError(t, err)
+	require.Len(t, recs, 1)
+	inputs, err := Find(recs[0].Inputs)
+	require.NoError(t, err)
+	require.Len(t, inputs, 5)
+	for _, in := range inputs {
+		require.NotNil(t, in.Replica, in.Name)
+	}
+	res, err := Validate(inputs, Options{})
+	require.NoError(t, err)
+	require.Equal(t, traces.Accepted, res.Verdict)
 }
 
 func TestRecorded(t *testing.T) {

@@ -521,21 +521,46 @@ func (v *validator) register(_ *node, s *state, e *event.Event) *refusal {
 	if e.ID == nil {
 		return because("the event does not say with which id")
 	}
-	own, r := v.cluster(*e.ID)
+	id, r := v.cluster(*e.ID)
 	if r != nil {
 		return r
 	}
+	own := s.ownID(id)
+	if len(s.dirs) == 0 || !s.nodes(0, func(n *clusterid.Node) bool { return v.ids.Register(n, own) }) {
+		return v.not(e)
+	}
+	return differ(e.Action, "clusterId", v.clusterName(s.n.Mem), *e.ID)
+}
+
+// ownID is the cluster id that the leader has: that of the log, or, if there is none in it, one
+// of which nothing is known but this.
+func (s *state) ownID(otherwise clusterid.ID) clusterid.ID {
 	ids := s.baseIDs
 	for _, one := range s.log[:s.handed] {
 		_, ids = one.apply(bootstrap.Image{}, ids)
 	}
 	if id := ids.Stable().ID; id != clusterid.NoID {
-		own = id
+		return id
 	}
-	if len(s.dirs) == 0 || !s.nodes(0, func(n *clusterid.Node) bool { return v.ids.Register(n, own) }) {
+	return otherwise
+}
+
+// join: the node finds itself among the voters, as it has asked for or an operator has.
+func (v *validator) join(_ *node, s *state, e *event.Event) *refusal {
+	own := s.ownID(s.n.Mem)
+	ok := len(s.dirs) > 0 && s.nodes(0, func(n *clusterid.Node) bool {
+		if n.Log[0] == 0 { // it has read the voters, which are no records of the machine
+			n.Log[0] = clusterid.NewRecord(clusterid.LeaderChange, 1, 0, clusterid.NoID)
+		}
+		if e.Action == "AutoJoin" {
+			return v.ids.AutoJoin(n, own)
+		}
+		return v.ids.AddVoter(n)
+	})
+	if !ok {
 		return v.not(e)
 	}
-	return differ(e.Action, "clusterId", v.clusterName(s.n.Mem), *e.ID)
+	return nil
 }
 
 func (v *validator) timeout(_ *node, s *state, e *event.Event) *refusal {

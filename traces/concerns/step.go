@@ -40,7 +40,7 @@ func (v *validator) actions() map[string]map[string]action {
 		event.ClusterID: {
 			"Start": v.start, "Format": v.format, "WriteMeta": v.writeMeta, "FlushMeta": v.flushMeta, "FailMeta": v.failMeta,
 			"SetMemory": v.setMemory, "Adopt": v.adopt, "Fetch": v.fetch, "Register": v.register,
-			"Timeout": v.timeout,
+			"AutoJoin": v.join, "AddVoter": v.join, "Timeout": v.timeout,
 		},
 	}
 }

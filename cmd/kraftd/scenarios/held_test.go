@@ -2,8 +2,11 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/quorate/quorate/traces"
@@ -20,15 +23,22 @@ const traceFile = "trace.ndjson"
 var counted struct {
 	mu     sync.Mutex
 	places int
-	events map[string]int // by concern
+	events map[string]map[string]int // by concern and action
 }
 
 // countedText says how many.
 func countedText() string {
 	counted.mu.Lock()
 	defer counted.mu.Unlock()
-	return fmt.Sprintf("held against the specification at %d places: %d events of bootstrap, %d of cluster ids",
-		counted.places, counted.events[concern.Bootstrap], counted.events[concern.ClusterID])
+	var text strings.Builder
+	fmt.Fprintf(&text, "held against the specification at %d places:", counted.places)
+	for _, of := range slices.Sorted(maps.Keys(counted.events)) {
+		fmt.Fprintf(&text, "\n%s:", of)
+		for _, action := range slices.Sorted(maps.Keys(counted.events[of])) {
+			fmt.Fprintf(&text, " %s %d", action, counted.events[of][action])
+		}
+	}
+	return text.String()
 }
 
 // recordings are what the nodes of a place have recorded beside their traces.
@@ -69,10 +79,12 @@ func (p *place) held() {
 		counted.mu.Lock()
 		counted.places++
 		if counted.events == nil {
-			counted.events = map[string]int{}
+			counted.events = map[string]map[string]int{concern.Bootstrap: {}, concern.ClusterID: {}}
 		}
-		for _, of := range []string{concern.Bootstrap, concern.ClusterID} {
-			counted.events[of] += res.Of(of)
+		for of, actions := range res.Events {
+			for action, times := range actions {
+				counted.events[of][action] += times
+			}
 		}
 		counted.mu.Unlock()
 	}

@@ -107,6 +107,27 @@ func (o *options) legacyDeleted() {
 	o.concerns.Record(event.Event{Concern: event.Bootstrap, Action: "DeleteLegacy"})
 }
 
+// becomesVoter is what sees that an observer is a voter now, and records that once; nil if the
+// node is none that can become one.
+func (o *options) becomesVoter() func(node.State) {
+	if o.concerns == nil || !o.observes() || !o.file.Controller || o.found == nil || o.found.Role != event.Observer {
+		return nil
+	}
+	action, is := "AddVoter", false
+	if o.file.AutoJoin {
+		action = "AutoJoin"
+	}
+	return func(s node.State) {
+		if is || !s.VoterSet.Dynamic() {
+			return
+		}
+		if v, ok := s.VoterSet.Find(o.node.ID); ok && v.Key.Directory == o.node.Directory {
+			is = true
+			o.record(action, event.Event{})
+		}
+	}
+}
+
 // zeroDeleted is what looks whether the zero checkpoint is gone, and records it once; nil if
 // there is none.
 func (o *options) zeroDeleted() func() {

@@ -89,7 +89,7 @@ func (o *options) run(log *slog.Logger, signals <-chan os.Signal, stdout io.Writ
 		defer release()
 	}
 	tracker := metrics.NewTracker(core.ReplicaKey{ID: o.node.ID, Directory: o.node.Directory}, o.node.Voters)
-	o.node.Observer = &observer{tracker: tracker, log: log, zero: o.zeroDeleted()}
+	o.node.Observer = &observer{tracker: tracker, log: log, zero: o.zeroDeleted(), voter: o.becomesVoter()}
 	var endpoint net.Listener
 	if o.metrics != "" {
 		var err error
@@ -219,7 +219,10 @@ type observer struct {
 	tracker *metrics.Tracker
 	log     *slog.Logger
 	last    node.State
-	zero    func() // looks whether the zero checkpoint is gone; nil: nobody asks
+	// zero looks whether the zero checkpoint is gone, voter whether the node is a voter now.
+	// Nil: nobody asks.
+	zero  func()
+	voter func(node.State)
 }
 
 // Stepped implements [node.Observer].
@@ -234,6 +237,9 @@ func (o *observer) Stepped(began, ended time.Time, s node.State) {
 	}
 	if o.zero != nil && s.LogStart != o.last.LogStart {
 		o.zero()
+	}
+	if o.voter != nil {
+		o.voter(s)
 	}
 	o.last = s
 }
