@@ -98,6 +98,9 @@ func (v *validator) takeApart(n int) *Rejection {
 		return v.mismatch(n)
 	}
 	v.scenes = next
+	if list := next[0].nodes[n].list; len(next) == 1 {
+		v.undecided(e, len(list), func(i int) *spec.Replica { return list[i].replica })
+	}
 	v.learn(n, e)
 	if r := v.tooManyApart(n); r != nil {
 		return r

@@ -35,6 +35,9 @@ type Stats struct {
 	Hidden map[string]int `json:"hidden,omitempty"`
 	// Worlds is the largest number of explanations at once.
 	Worlds int `json:"worlds"`
+	// Undecided are the fields of a state that an event did not have, and after how many
+	// events the explanations that were left differed in each: to record it would have told.
+	Undecided map[string]int `json:"undecided,omitempty"`
 	// Invariants are the properties that were checked, at Cuts cuts.
 	Invariants []string `json:"invariants,omitempty"`
 	Cuts       int64    `json:"cuts"`
@@ -65,6 +68,7 @@ type counters struct {
 	MaxWorlds      int
 	Checked        int64
 	tolerated      map[Tolerated]int
+	undecided      map[string]int
 }
 
 func (c *counters) event(e *event.Event, received bool, sent int) {
@@ -95,7 +99,7 @@ func (v *validator) summary() Stats {
 	c := &v.stats
 	s := Stats{
 		Nodes: v.who.ids, Events: c.Events, Actions: map[string]int{}, Crashes: c.Crashes, Sent: c.Sent, Received: c.Received,
-		Worlds: c.MaxWorlds, Cuts: c.Checked, Tolerated: c.tolerated, Lost: c.Lost, Copies: c.Copies, Hidden: map[string]int{},
+		Worlds: c.MaxWorlds, Cuts: c.Checked, Tolerated: c.tolerated, Lost: c.Lost, Copies: c.Copies, Undecided: c.undecided, Hidden: map[string]int{},
 		Reached: []string{}, NotReached: []string{}, NotTaken: []string{},
 	}
 	v.cut.tell(&s, v.who.ids)
@@ -176,14 +180,21 @@ func byKind(of map[string]int) string {
 	if len(of) == 0 {
 		return "0"
 	}
-	var list []string
 	total := 0
-	for name, n := range of {
-		list = append(list, fmt.Sprintf("%s %d", name, n))
+	for _, n := range of {
 		total += n
 	}
+	return fmt.Sprintf("%d (%s)", total, counted(of))
+}
+
+// counted lists names with their numbers.
+func counted(of map[string]int) string {
+	var list []string
+	for name, n := range of {
+		list = append(list, fmt.Sprintf("%s %d", name, n))
+	}
 	sort.Strings(list)
-	return fmt.Sprintf("%d (%s)", total, strings.Join(list, ", "))
+	return strings.Join(list, ", ")
 }
 
 // PartialText says of recordings that begin or end in the lives of nodes which they are,

@@ -66,6 +66,7 @@ func (v *validator) take(n int) *Rejection {
 		v.exhausted = true
 		return v.tooMany(n, len(next))
 	}
+	v.undecided(e, len(next), func(i int) *spec.Replica { return &next[i].replicas[n] })
 	v.worlds = next
 	v.stats.MaxWorlds = max(v.stats.MaxWorlds, len(next))
 	v.done(n)

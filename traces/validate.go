@@ -77,10 +77,11 @@ type Result struct {
 // Hidden steps are taken only where the next event needs some, as few as it needs. If that
 // leads nowhere, and opt.Hidden allows steps of every kind, the run is validated again with
 // all ways in which hidden steps may explain it so far, so that a rejection is a proof for
-// the budget; if they are too many, the verdict is out of budget.
+// the budget; if they are too many, the verdict is out of budget. So it is if the events alone
+// can be explained in too many ways to follow them as worlds.
 func Validate(inputs []Input, opt Options) (*Result, error) {
 	res, err := validate(inputs, opt, likely)
-	if err != nil || res.Verdict == Accepted || opt.Hidden == 0 {
+	if err != nil || res.Verdict == Accepted || res.Verdict == Rejected && opt.Hidden == 0 {
 		return res, err
 	}
 	all, err := validate(inputs, opt, apart)

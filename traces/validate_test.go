@@ -390,7 +390,7 @@ func TestTooManyWorlds(t *testing.T) {
 	t.Logf("%d explanations", res.Stats.Worlds)
 	require.Greater(t, res.Stats.Worlds, 1)
 	for most := 1; most <= res.Stats.Worlds; most++ {
-		limited, err := Validate([]Input{Events("node", events)}, Options{Run: single, MaxWorlds: most})
+		limited, err := validate([]Input{Events("node", events)}, Options{Run: single, MaxWorlds: most}, likely)
 		require.NoError(t, err)
 		if most == res.Stats.Worlds {
 			require.Equal(t, Accepted, limited.Verdict)
@@ -398,6 +398,9 @@ func TestTooManyWorlds(t *testing.T) {
 		}
 		require.Equal(t, OutOfBudget, limited.Verdict)
 		require.Contains(t, limited.Rejection.Text(), "ways to explain the run so far")
+		apart, err := Validate([]Input{Events("node", events)}, Options{Run: single, MaxWorlds: most})
+		require.NoError(t, err)
+		require.Equal(t, Accepted, apart.Verdict, "states of one node are fewer than worlds")
 	}
 }
 

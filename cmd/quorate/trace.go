@@ -238,6 +238,9 @@ func checkTraces(cmd *cobra.Command, list []traces.Recording, run *traces.Run, o
 		if text := s.PartialText(); text != "" {
 			reports = append(reports, rec.Name+": "+text)
 		}
+		if text := s.UndecidedText(); text != "" && (stats || res.Verdict == traces.OutOfBudget) {
+			reports = append(reports, rec.Name+": "+text)
+		}
 		if stats {
 			var b strings.Builder
 			cost.print(&b, s)
