@@ -226,6 +226,8 @@ func FuzzBatches(f *testing.F) {
 	f.Add(unhex(f, leaderChangeHex))
 	f.Add(append(unhex(f, leaderChangeHex), unhex(f, dataHex)...))
 	f.Add(append(unhex(f, dataHex), 0, 0, 0))
+	f.Add(AppendLeaderChangeBatch(nil, 7, 2, LeaderChange{Leader: 1, Voters: []int32{1}, Granting: []int32{1}}, 9,
+		KRaftVersionControl(1), KRaftVotersControl([]Voter{voter(1, "2445d8e9aab3418fb7d8fe534adcda16", 19191)})))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		// So that mutated records get past the checksum.
 		if len(b) > HeaderSize && len(b) < 1<<16 {
@@ -250,6 +252,14 @@ func fuzzBatches(t *testing.T, b []byte) {
 			require.Equal(t, batch.End-batch.Base, n)
 		}
 		_, _ = batch.LeaderChange()
+		controls := int64(0)
+		if batch.Control && batch.Controls(func(Record, []Voter) error { controls++; return nil }) == nil {
+			require.Equal(t, n, controls)
+		}
+		for _, r := range batch.AppendRuns(nil) { // whatever they are, none is left out
+			n -= r.Count
+		}
+		require.LessOrEqual(t, n, int64(0))
 	}
 	require.Equal(t, pos, it.Pos())
 	require.Equal(t, pos == len(b), it.Err() == nil)

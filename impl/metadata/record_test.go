@@ -87,7 +87,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add(AppendAbortTransaction(nil, "c"))
 	f.Add(AppendEndTransaction(nil))
 	f.Add(ScramCredential{"a", ScramSHA256, []byte("s"), []byte("k"), []byte("v"), 4096}.Append(nil))
+	f.Add([]byte("\x01\x00\x03\x00\x00\x00\x04\x00incarnation---!\x00\x00\x00\x00\x00\x00\x00\x05\x02\x02p\x02h\x23\x84\x00\x00\x00\x02\x02v\x00\x07\x00\x21\x00\x00\x01\x00\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, _, err := BrokerFeatures(b); err != nil {
+			require.ErrorIs(t, err, ErrRecord)
+		}
 		r, err := Decode(b)
 		if err != nil {
 			require.ErrorIs(t, err, ErrRecord)
