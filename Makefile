@@ -4,6 +4,8 @@ SMOKE    ?= Fetch|Commit
 SEEDS    ?= 1-20
 FUZZTIME ?= 60s
 SOAK     ?= 600
+CHAOS    ?= 60
+CHAOSSEED ?= 1
 SIMSEEDS ?= 1-2000
 SIMTIME  ?= 1h
 PARALLEL ?= 2
@@ -11,7 +13,7 @@ RACED    := ./checker/... ./impl/core/... ./impl/node/... ./impl/wire/... ./trac
 MODULES  := $(dir $(shell find . -name go.mod -not -path './tools/*' -not -path './out/*'))
 
 .DEFAULT_GOAL := help
-.PHONY: help build check check-deep crash test race bench trace simulate demo five soak walk defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
+.PHONY: help build check check-deep chaos crash test race bench trace simulate demo five soak walk defects interop tla peers lint gofmt vet staticcheck govulncheck fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +39,7 @@ check-deep: build ## As check, with the large models, an hour of simulated runs 
 	$(MAKE) walk
 	$(MAKE) crash
 	$(MAKE) soak
+	$(MAKE) chaos CHAOS=300
 	$(MAKE) fuzz
 
 # Every operation of every case, with any part of what was not flushed left behind.
@@ -52,6 +55,12 @@ soak: build ## Kill three processes under load for SOAK seconds, with snapshots,
 	bin/tracegen -nodes 3 -seconds $(SOAK) -crashes $$(($(SOAK) / 4)) -workers 6 -snapshot-bytes 16000 -out out/soak
 	bin/quorate trace check -hidden 0 out/soak
 	bin/quorate history check out/soak
+
+chaos: build ## Kill, stop, cut off, slow down three processes and fill their disks for CHAOS seconds, and judge all that they did
+	rm -rf out/chaos
+	bin/tracegen -nodes 3 -seconds $(CHAOS) -crashes $(CHAOS) -faults all -workers 6 -snapshot-bytes 16000 -seed $(CHAOSSEED) -out out/chaos
+	bin/quorate trace check -hidden 0 out/chaos
+	bin/quorate history check out/chaos
 
 test: ## Run the tests of every module (TESTFLAGS=-v, say)
 	@rc=0; for m in $(MODULES); do (cd $$m && go test $(TESTFLAGS) ./...) || rc=1; done; exit $$rc

@@ -25,6 +25,13 @@
 // the provisional protocol of impl/node, since Kafka's has no append whose offset is told:
 // the exact check of a history is by offsets.
 //
+//	tracegen -nodes 3 -crashes 60 -faults all -seconds 60 -snapshot-bytes 16000 -out DIR
+//
+// also stops processes for a time (SIGSTOP), leaves no space on their disks, and puts a
+// proxy between each two nodes that cuts one or both directions, loses messages or delays
+// them. Disks that can be filled are file systems in memory, which takes Linux and the
+// right to mount them; otherwise such faults are left out, and that is printed.
+//
 // Each run is a directory, seed-7 or real-7, which must not exist:
 //
 //	DIR/seed-7/run.json                who took part

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,8 +19,8 @@ import (
 // processes are the nodes of a run, each a process that this program started.
 type processes struct {
 	dir, work string
-	voters    string
-	snapshots int64 // bytes of records between two; 0: none
+	snapshots int64    // bytes of records between two; 0: none
+	net       *network // nil: nodes call each other directly
 	all       []*process
 	// killed and started count; only the run's own goroutine changes them.
 	killed, started int
@@ -32,27 +33,77 @@ type processes struct {
 type process struct {
 	id             int
 	listen, client string // addresses
+	voters         string // where this node finds the others
+	dir            string
+	disk           *disk // nil: its files are on a disk with others
 	cmd            *exec.Cmd
 	stdin          io.Closer
 	stderr         bytes.Buffer
 	ended          chan struct{} // closed when cmd has ended
 	wanted         bool          // we ended it; guarded by processes.mu
+	filled         bool          // there was no space on its disk; guarded by processes.mu
 }
 
-func newProcesses(n int, dir, work string, snapshots int64) (*processes, error) {
+// newProcesses prepares n nodes, with proxies between them if they are asked for.
+func newProcesses(n int, dir, work string, snapshots int64, proxies bool) (*processes, error) {
 	addrs, err := freeAddrs(2 * n)
 	if err != nil {
 		return nil, err
 	}
 	c := &processes{dir: dir, work: work, snapshots: snapshots}
-	var voters []string
+	listen := addrs[:n]
 	for i := range n {
-		p := &process{id: i + 1, listen: addrs[2*i], client: addrs[2*i+1]}
-		c.all = append(c.all, p)
-		voters = append(voters, fmt.Sprintf("%d@%s", p.id, p.listen))
+		c.all = append(c.all, &process{id: i + 1, listen: listen[i], client: addrs[n+i], dir: filepath.Join(work, fmt.Sprint(i+1))})
 	}
-	c.voters = strings.Join(voters, ",")
+	find := slices.Repeat([][]string{listen}, n)
+	if proxies {
+		if c.net, find, err = newNetwork(listen); err != nil {
+			return nil, err
+		}
+	}
+	for i, p := range c.all {
+		var voters []string
+		for j, addr := range find[i] {
+			voters = append(voters, fmt.Sprintf("%d@%s", j+1, addr))
+		}
+		p.voters = strings.Join(voters, ",")
+	}
 	return c, nil
+}
+
+// newDisks gives each node a disk of its own.
+func (c *processes) newDisks() error {
+	for _, p := range c.all {
+		d, err := newDisk(p.dir)
+		if err != nil {
+			return err
+		}
+		p.disk, p.dir = d, filepath.Join(p.dir, "node")
+	}
+	return nil
+}
+
+// close ends what lies between and below the nodes, none of which runs any more.
+func (c *processes) close() error {
+	var errs error
+	if c.net != nil {
+		c.net.close()
+	}
+	for _, p := range c.all {
+		if p.disk != nil {
+			errs = errors.Join(errs, p.disk.close())
+		}
+	}
+	return errs
+}
+
+// signal sends a signal to a node, if it runs.
+func (c *processes) signal(i int, s os.Signal) error {
+	err := c.all[i].cmd.Process.Signal(s)
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
 }
 
 // freeAddrs are addresses of loopback with ports that are free now.
@@ -83,7 +134,7 @@ func (c *processes) start(i int) error {
 		return err
 	}
 	cmd := exec.Command(self,
-		"-id", fmt.Sprint(p.id), "-dir", filepath.Join(c.work, fmt.Sprint(p.id)), "-voters", c.voters,
+		"-id", fmt.Sprint(p.id), "-dir", p.dir, "-voters", p.voters,
 		"-listen", p.listen, "-client", p.client, "-trace", filepath.Join(c.dir, fmt.Sprintf("node-%d.events", p.id)),
 		"-election-timeout", "300ms", "-fetch-timeout", "800ms", "-request-timeout", "1s", "-cluster-id", "tracegen",
 		// The log is to start at the latest snapshot.
@@ -98,7 +149,9 @@ func (c *processes) start(i int) error {
 		return err
 	}
 	c.started++
-	p.cmd, p.ended, p.wanted = cmd, make(chan struct{}), false
+	c.mu.Lock()
+	p.cmd, p.ended, p.wanted, p.filled = cmd, make(chan struct{}), false, false
+	c.mu.Unlock()
 	go c.wait(p, cmd, p.ended)
 	return nil
 }
@@ -107,12 +160,16 @@ func (c *processes) start(i int) error {
 func (c *processes) wait(p *process, cmd *exec.Cmd, ended chan struct{}) {
 	err := cmd.Wait()
 	c.mu.Lock()
-	if !p.wanted {
-		c.died = append(c.died, fmt.Errorf("node %d ended by itself: %w: %s", p.id, err, tail(p.stderr.String())))
+	said := p.stderr.String()
+	if !p.wanted && !(p.filled && strings.Contains(said, noSpace)) {
+		c.died = append(c.died, fmt.Errorf("node %d ended by itself: %w: %s", p.id, err, tail(said)))
 	}
 	c.mu.Unlock()
 	close(ended)
 }
+
+// noSpace is what a node says of a disk that is full.
+const noSpace = "no space left on device"
 
 // tail is what a process said, without the middle if it is long.
 func tail(s string) string {

@@ -7,10 +7,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -45,12 +46,14 @@ type realRun struct {
 	nodes, crashes, seconds, workers int
 	seed                             uint64
 	snapshots                        int64
+	faults                           string
 }
 
 func newReal(flags *flag.FlagSet) mode {
 	r := &realRun{}
 	flags.IntVar(&r.nodes, "nodes", 0, "record a run of so many real processes, 1 to 8")
-	flags.IntVar(&r.crashes, "crashes", 3, "with -nodes: times at which processes are killed and started again, spread over the run: one node, every other time the leader; at one in six of these times, all nodes")
+	flags.IntVar(&r.crashes, "crashes", 3, "with -nodes: how many faults there are, spread over the run. A kill is of one node, every other time the leader, and one time in six of all")
+	flags.StringVar(&r.faults, "faults", faultKill, "with -nodes: which faults, a list with commas: "+strings.Join(allFaults, ", ")+"; or all of them")
 	flags.IntVar(&r.seconds, "seconds", 10, "with -nodes: time under load, in seconds")
 	flags.IntVar(&r.workers, "workers", 8, "with -nodes: concurrent clients")
 	flags.Int64Var(&r.snapshots, "snapshot-bytes", 0, "with -nodes: bytes of records between two snapshots, where the log then starts; 0: none. Some processes then stay down for longer")
@@ -80,6 +83,10 @@ func (r *realRun) run(out string, stdout, stderr io.Writer) (int, error) {
 	case r.workers < 1 || r.workers > 1000:
 		return exitUsage, fmt.Errorf("-workers %d: want 1 to 1000", r.workers)
 	}
+	faults, err := parseFaults(r.faults)
+	if err != nil {
+		return exitUsage, err
+	}
 	dir := filepath.Join(out, fmt.Sprintf("real-%d", r.seed))
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return exitUsage, fmt.Errorf("%w (runs are not overwritten)", err)
@@ -94,16 +101,31 @@ func (r *realRun) run(out string, stdout, stderr io.Writer) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.seconds)*time.Second+spare)
 	defer cancel()
 
-	c, err := newProcesses(r.nodes, dir, work, r.snapshots)
+	c, err := newProcesses(r.nodes, dir, work, r.snapshots, slices.ContainsFunc(faults, isOfNetwork))
 	if err != nil {
 		return exitUsage, err
 	}
-	defer c.killAll()
+	defer func() {
+		c.killAll()
+		if err := c.close(); err != nil {
+			fmt.Fprintf(stderr, "tracegen: real %d: %v\n", r.seed, err)
+		}
+	}()
+	x := &chaos{c: c, long: r.snapshots > 0, counts: map[string]int{}, skipped: map[string]string{}}
+	if slices.Contains(faults, faultFull) {
+		if err := c.newDisks(); errors.Is(err, errNoFault) {
+			x.skipped[faultFull] = err.Error()
+			fmt.Fprintf(stdout, "real %-4d SKIPPED: faults of kind full: %v\n", r.seed, err)
+		} else if err != nil {
+			return exitUsage, err
+		}
+	}
 	if err := r.writeInfo(dir); err != nil {
 		return exitUsage, err
 	}
 	load := newLoad(c, r.seed)
-	broken, err := r.underLoad(ctx, c, load)
+	x.load = load
+	broken, err := r.underLoad(ctx, x, faults)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -138,8 +160,8 @@ func (r *realRun) run(out string, stdout, stderr io.Writer) (int, error) {
 		verdict = fmt.Sprint(report.Verdict)
 	}
 	s := load.stats()
-	fmt.Fprintf(stdout, "real %-4d %d nodes: killed %d, started %d; committed %d; appends acked %d unknown %d failed %d; reads %d failed %d;%s %s\n",
-		r.seed, r.nodes, c.killed, c.started, len(load.committed), s[appendAcked], s[appendUnknown], s[appendFailed], s[readOK], s[readFailed], about, verdict)
+	fmt.Fprintf(stdout, "real %-4d %d nodes: killed %d, started %d;%s committed %d; appends acked %d unknown %d failed %d; reads %d failed %d;%s %s\n",
+		r.seed, r.nodes, c.killed, c.started, x.text(c.net), len(load.committed), s[appendAcked], s[appendUnknown], s[appendFailed], s[readOK], s[readFailed], about, verdict)
 	if broken != nil {
 		fmt.Fprintf(stderr, "tracegen: real %d: %v\n", r.seed, broken)
 		return exitViolated, nil
@@ -207,7 +229,8 @@ func (r *realRun) writeInfo(dir string) error {
 
 // underLoad runs the processes, kills some, and lets them come to rest. broken is
 // what no run may show; an error is that this one could not be made.
-func (r *realRun) underLoad(ctx context.Context, c *processes, load *load) (broken, err error) {
+func (r *realRun) underLoad(ctx context.Context, x *chaos, faults []string) (broken, err error) {
+	c, load := x.c, x.load
 	for i := range c.all {
 		if err := c.start(i); err != nil {
 			return nil, err
@@ -219,7 +242,7 @@ func (r *realRun) underLoad(ctx context.Context, c *processes, load *load) (brok
 	for w := range r.workers {
 		wg.Go(func() { load.work(working, w) })
 	}
-	err = r.faults(working, c, load)
+	err = x.run(working, r.seed, faults, r.crashes, time.Duration(r.seconds)*time.Second)
 	rest()
 	wg.Wait()
 	if err != nil {
@@ -240,50 +263,6 @@ func (r *realRun) underLoad(ctx context.Context, c *processes, load *load) (brok
 		return errors.Join(err, c.deaths()), nil
 	}
 	return c.stopAll(), nil
-}
-
-// faults kills processes at times spread over the run: one, every other time the leader,
-// and at one in six of these times all.
-func (r *realRun) faults(ctx context.Context, c *processes, load *load) error {
-	random := rand.New(rand.NewPCG(r.seed, 1))
-	slot := time.Duration(r.seconds) * time.Second / time.Duration(r.crashes+1)
-	for n := range r.crashes {
-		// In its slot at random, with time left to start again and to elect.
-		until := load.began.Add(time.Duration(n)*slot + slot/2 + time.Duration(random.Int64N(int64(slot)/2+1)))
-		if !sleep(ctx, time.Until(until)) {
-			return nil
-		}
-		victims := []int{random.IntN(len(c.all))}
-		leader := load.leader(ctx)
-		switch {
-		case random.IntN(6) == 0:
-			victims = random.Perm(len(c.all))
-		case leader >= 0 && random.IntN(2) == 0:
-			victims[0] = leader
-		}
-		from := load.now()
-		for _, v := range victims {
-			c.kill(v)
-			if v == leader {
-				load.mark(history.Mark{What: history.LeaderChange, From: from, To: from, Note: fmt.Sprintf("node %d led", v+1)})
-			}
-		}
-		down := 50 + random.IntN(600)
-		if r.snapshots > 0 && random.IntN(3) == 0 {
-			down += 3000 // long enough to need a snapshot
-		}
-		if !sleep(ctx, time.Duration(down)*time.Millisecond) {
-			return nil
-		}
-		for _, v := range victims {
-			if err := c.start(v); err != nil {
-				return err
-			}
-			load.mark(history.Mark{What: "crash", From: from, To: load.now(), Note: fmt.Sprintf("node %d", v+1)})
-		}
-	}
-	<-ctx.Done()
-	return nil
 }
 
 // sleep waits, unless the context ends before.

@@ -52,7 +52,7 @@ func TestRealRun(t *testing.T) {
 
 func TestRealUsage(t *testing.T) {
 	out := t.TempDir()
-	for _, bad := range [][]string{{"-nodes", "-1"}, {"-nodes", "9"}, {"-crashes", "-1"}, {"-seconds", "0"}, {"-workers", "0"}, {"-snapshot-bytes", "-1"}, {"-sim"}} {
+	for _, bad := range [][]string{{"-nodes", "-1"}, {"-nodes", "9"}, {"-crashes", "-1"}, {"-seconds", "0"}, {"-workers", "0"}, {"-snapshot-bytes", "-1"}, {"-faults", "fire"}, {"-sim"}} {
 		var stdout, stderr bytes.Buffer
 		args := append([]string{"-nodes", "3", "-out", out}, bad...)
 		require.Equal(t, exitUsage, run(args, &stdout, &stderr), "%v", bad)
