@@ -39,7 +39,8 @@ type member struct {
 	voters   string
 	starts   int
 	process  *process
-	java     bool // what runs, or ran
+	java     bool   // what runs, or ran
+	trace    string // where Kafka logs what its raft layer does; empty: nowhere
 }
 
 // cluster makes members with directories that are not formatted yet. Times are short,
@@ -121,6 +122,13 @@ func (m *member) kafkaLog() string {
 // the test ends.
 func (m *member) startKafka(t *testing.T) {
 	t.Helper()
+	m.launchKafka(t)
+	m.awaitKafka(t)
+}
+
+// launchKafka starts it, and awaitKafka waits until it serves: a quorum starts as one.
+func (m *member) launchKafka(t *testing.T) {
+	t.Helper()
 	m.starts++
 	m.java = true
 	log := m.kafkaLog()
@@ -131,7 +139,18 @@ func (m *member) startKafka(t *testing.T) {
 			t.Logf("%s:\n%s", log, lastLines(string(b), 40))
 		}
 	})
-	m.process = start(t, fmt.Sprintf("kafka %d", m.id), javaCommand(context.Background(), t, log, kafkaServer, m.config(t)))
+	cmd := javaCommand(context.Background(), t, log, kafkaServer, m.config(t))
+	if m.trace != "" {
+		settings, err := filepath.Abs("testdata/log4j2-trace.properties")
+		require.NoError(t, err)
+		cmd.Args = slices.Insert(cmd.Args, len(javaFlags)+2, "-Dlog4j2.configurationFile="+settings, "-Dinterop.trace="+m.trace)
+	}
+	m.process = start(t, fmt.Sprintf("kafka %d", m.id), cmd)
+}
+
+func (m *member) awaitKafka(t *testing.T) {
+	t.Helper()
+	log := m.kafkaLog()
 	eventually(t, fmt.Sprintf("kafka %d has started", m.id), func() bool {
 		if !m.process.running() {
 			t.Fatalf("kafka %d ended", m.id)

@@ -23,6 +23,10 @@ type Run struct {
 	// KRaftVersion is 0 if the voter set stays as it is, and 1 if it is in the log and may
 	// change (KIP-853).
 	KRaftVersion int16 `json:"kraftVersion,omitempty"`
+	// AsksVoters: a follower that is a voter, and whose leader does not answer, asks other
+	// voters too, as an observer does. Kafka's has since 4.0
+	// (KafkaRaftClient.maybeSendFetchToBestNode); ours does not.
+	AsksVoters bool `json:"asksVoters,omitempty"`
 	// PreVote says whose software knows pre-votes.
 	PreVote PreVote `json:"preVote"`
 	// Nodes are the replica keys, as far as they are known.

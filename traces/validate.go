@@ -317,6 +317,11 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 	if v.who.dynamic {
 		v.clean = nil // what follows from the rules is said of a set that stays (deadend.go, lazy.go, silent.go)
 	}
+	if run.AsksVoters {
+		rules := *opt.Rules
+		rules.MayAsk = func(*spec.Ctx, *spec.Replica, spec.ID) bool { return true }
+		opt.Rules, v.clean = &rules, nil
+	}
 	v.ctx = spec.Ctx{Rules: opt.Rules, Voters: v.who.voters, Dynamic: v.who.dynamic, Trial: opt.Trial}
 	for i, in := range inputs {
 		n, line, dir := v.who.index(ids[i]), sources[i].Line(), first[i].Node.Dir

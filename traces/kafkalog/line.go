@@ -15,6 +15,8 @@ type line struct {
 	// org.apache.kafka.raft.
 	level, logger string
 	text          string
+	// when is the date of the entry, as it stands there, empty if there is none.
+	when string
 }
 
 func (l *line) fail(format string, args ...any) error {
@@ -46,8 +48,8 @@ var levels = []string{"TRACE ", "DEBUG ", "INFO ", "WARN ", "ERROR "}
 // no entry of the raft layer: another logger, or the continuation of an entry.
 func split(s string) (l line, ok bool) {
 	if s = strings.TrimRight(s, "\r"); strings.HasPrefix(s, "[") {
-		if _, rest, found := strings.Cut(s, "] "); found {
-			s = rest
+		if date, rest, found := strings.Cut(s, "] "); found {
+			s, l.when = rest, date[1:]
 		}
 	}
 	for _, level := range levels {
@@ -125,6 +127,17 @@ func (f *fields) int(key string, bits int) int64 {
 func (f *fields) int64(key string) int64 { return f.int(key, 64) }
 func (f *fields) int32(key string) int32 { return int32(f.int(key, 32)) }
 func (f *fields) int16(key string) int16 { return int16(f.int(key, 16)) }
+
+// offsetAndEpoch reads OffsetAndEpoch(offset=1, epoch=2), which since 4.x is a record and
+// has square brackets.
+func (f *fields) offsetAndEpoch() (offset int64, epoch int32) {
+	mark := "OffsetAndEpoch("
+	if f.has("OffsetAndEpoch[") {
+		mark = "OffsetAndEpoch["
+	}
+	f.from(mark)
+	return f.int64("offset="), f.int32("epoch=")
+}
 
 func (f *fields) bool(key string) bool {
 	_, rest, found := strings.Cut(f.text, key)

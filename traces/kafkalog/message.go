@@ -50,12 +50,10 @@ func payload(text string) (envelope, error) {
 		m.Epoch, m.Offset, m.LastEpoch = f.int32("currentLeaderEpoch="), f.int64("fetchOffset="), f.int32("lastFetchedEpoch=")
 	case "VoteRequestData":
 		m.Kind = event.Vote
-		e.peer = f.int32("candidateId=")
-		m.Epoch = 0
 		if f.has("candidateEpoch=") { // before Pre-Vote
-			m.Epoch = f.int32("candidateEpoch=")
+			e.peer, m.Epoch = f.int32("candidateId="), f.int32("candidateEpoch=")
 		} else {
-			m.Epoch = f.int32("replicaEpoch=")
+			e.peer, m.Epoch = f.int32("replicaId="), f.int32("replicaEpoch=")
 		}
 		m.Offset, m.LastEpoch = f.int64("lastOffset="), f.int32("lastOffsetEpoch=")
 		m.PreVote = f.has("preVote=") && f.bool("preVote=")

@@ -26,6 +26,7 @@ type recorded struct {
 type request struct {
 	env     envelope
 	inc     int32 // of the receiver
+	when    string
 	events  []*recorded
 	answers []*recorded // of events, those that answer it
 	done    bool
@@ -35,8 +36,11 @@ type request struct {
 type sending struct {
 	env      envelope
 	inc      int32
+	when     string
 	event    *recorded
 	answered bool
+	answer   event.Message // if it was answered
+	failed   bool          // the sender was told that it was not
 	received *request
 }
 
@@ -77,6 +81,10 @@ var handlers = []struct {
 	{"KafkaRaftClient", "Sent response OutboundResponse", (*node).respond},
 	{"KafkaRaftClient", "Sent outbound request: OutboundRequest", (*node).send},
 	{"KafkaRaftClient", "Ignoring response InboundResponse", (*node).ignore},
+	// Of a timer: what follows has nothing to do with the message before.
+	{"KafkaRaftClient", "Election timed out", (*node).timer},
+	{"KafkaRaftClient", "Election was not granted", (*node).timer},
+	{"KafkaRaftClient", "Transitioning to Prospective", (*node).timer},
 	{"KafkaRaftClient", "Reading KRaft snapshot and log", (*node).start},
 	{"KafkaRaftClient", "Starting voters are ", (*node).starting},
 	{"KafkaRaftClient", "Leader appended records at base offset ", (*node).appended},
@@ -97,7 +105,7 @@ var passed = map[string][]string{
 		"Starting request manager", "Registered the listener", "Setting the next offset of", "Completed commit of", "Notifying listener",
 		"Failed to commit", "Vote request ", "Leader high watermark updated", "Completing delayed fetch", "Re-elect as candidate",
 		"Insufficient remaining votes", "Become candidate due to", "Election has timed out", "Beginning graceful shutdown", "Graceful shutdown",
-		"Latest snapshot", "Did not complete",
+		"Latest snapshot", "Did not complete", "Connection for",
 	},
 	"QuorumState":      {"Attempting durable transition", "Voted for candidate"},
 	"UnattachedState":  {"Rejecting vote request", "Rejecting Vote request"},
@@ -107,6 +115,11 @@ var passed = map[string][]string{
 	"LeaderState":      {"Rejecting vote request", "Rejecting Vote request"},
 	"ResignedState":    {"Rejecting vote request", "Rejecting Vote request"},
 	"internals.KRaftControlRecordStateMachine": {"Loading snapshot"},
+}
+
+func (n *node) timer(*line, string) error {
+	n.end()
+	return nil
 }
 
 // untraced is the error of a log that cannot be judged: the node moves from role to role,
@@ -150,17 +163,23 @@ func (n *node) take(l *line) (known bool, err error) {
 			return true, h.take(n, l, rest)
 		}
 	}
-	list, ours := passed[l.logger]
+	list := passed[l.logger]
 	for _, prefix := range list {
 		if strings.HasPrefix(l.text, prefix) {
 			return true, nil
 		}
 	}
-	switch l.logger {
+	return !ofProtocol(l.logger), nil
+}
+
+// ofProtocol says whether a class is part of the protocol. Logs, listeners, threads are
+// not.
+func ofProtocol(logger string) bool {
+	switch logger {
 	case "KafkaRaftClient", "QuorumState", "LeaderState", "FollowerState":
-		return false, nil
+		return true
 	}
-	return !ours, nil // classes that are no part of the protocol: logs, listeners
+	return passed[logger] != nil
 }
 
 // begin ends the event in progress, and begins another.
@@ -187,6 +206,14 @@ func (n *node) end() {
 	n.cur, n.handling = nil, nil
 }
 
+// cutOff forgets an event in the midst of which the process ended, or its log: what was
+// received has records, and no line says that they were appended.
+func (n *node) cutOff() {
+	if e := n.cur; e != nil && e.Action == spec.ActionHandleFetchResponse.String() && e.Recv.Error == 0 && e.Recv.Bytes > 0 && e.at.log == 0 {
+		n.cur = nil
+	}
+}
+
 func (n *node) inbound(l *line, rest string) error {
 	env, err := payload(rest)
 	if errors.Is(err, errNotRaft) {
@@ -200,7 +227,7 @@ func (n *node) inbound(l *line, rest string) error {
 	if m.Response {
 		return l.fail("a %s as a request", env.class)
 	}
-	if env.peer < 0 { // a consumer
+	if env.peer < 0 || env.peer == n.id { // a consumer, or the node itself
 		n.end()
 		return nil
 	}
@@ -209,7 +236,7 @@ func (n *node) inbound(l *line, rest string) error {
 		return err
 	}
 	e.Recv = &m
-	n.handling = &request{env: env, inc: n.inc, events: []*recorded{e}}
+	n.handling = &request{env: env, inc: n.inc, when: l.when, events: []*recorded{e}}
 	n.received = append(n.received, n.handling)
 	return nil
 }
@@ -239,7 +266,7 @@ func (n *node) respond(l *line, rest string) error {
 		return l.fail("a %s to a %s", env.class, to.class)
 	case env.local:
 		return l.fail("error %d", env.msg.Error)
-	case to.peer < 0:
+	case to.peer < 0, to.peer == n.id:
 		return nil
 	}
 	var r *request
@@ -253,6 +280,9 @@ func (n *node) respond(l *line, rest string) error {
 	}
 	e := r.events[0]
 	if n.handling != r && to.msg.Kind == event.Fetch { // it was parked
+		if n.timedOut(l, r, &env.msg) {
+			return nil
+		}
 		if e, err = n.begin(l, spec.ActionHandleFetchRequest); err != nil {
 			return err
 		}
@@ -266,6 +296,32 @@ func (n *node) respond(l *line, rest string) error {
 	r.answers = append(r.answers, e)
 	e.Send, e.at.sent = []event.Message{env.msg}, l.at
 	return nil
+}
+
+// timedOut notes an answer of nothing to a fetch that was parked, if there is something to
+// fetch by now. A timer of another thread decides that, so the line may come after an
+// append which the answer knows nothing of, and stands where the answer has to be: before
+// it (KafkaRaftClient.handleFetchRequest, the TimeoutException).
+func (n *node) timedOut(l *line, r *request, m *event.Message) bool {
+	if m.Error != 0 || m.Bytes > 0 || m.Diverging != nil || m.Snapshot != (event.SnapshotID{}) || n.known.LogEnd <= r.env.msg.Offset {
+		return false
+	}
+	n.end()
+	at := len(n.events)
+	for at > 0 && n.events[at-1].Inc == n.inc && n.events[at-1].Action == spec.ActionAppend.String() && n.events[at-1].State.LogEnd > r.env.msg.Offset {
+		at--
+	}
+	if at == 0 || at == len(n.events) {
+		return false
+	}
+	e := &recorded{at: where{file: l.file, first: n.events[at].at.first, sent: l.at}}
+	got, answer := r.env.msg, *m
+	complete(&answer, &got)
+	e.Action, e.Inc, e.State = spec.ActionHandleFetchRequest.String(), n.inc, n.events[at-1].State
+	e.Recv, e.Send = &got, []event.Message{answer}
+	n.events = slices.Insert(n.events, at, e)
+	r.events, r.answers, r.done = append(r.events, e), append(r.answers, e), true
+	return true
 }
 
 // complete fills in what a response is only known to say from its request.
@@ -292,6 +348,12 @@ func (n *node) send(l *line, rest string) error {
 	if env.msg.Response {
 		return l.fail("a %s as a request", env.class)
 	}
+	if env.peer == n.id {
+		// A replica that knows no leader asks one of controller.quorum.bootstrap.servers, and
+		// may draw itself (since KIP-853). It learns nothing from its own answer.
+		n.end()
+		return nil
+	}
 	e, err := n.begin(l, sends[env.msg.Kind])
 	if err != nil {
 		return err
@@ -299,7 +361,7 @@ func (n *node) send(l *line, rest string) error {
 	m := env.msg
 	m.Conn = event.Conn{From: n.id, To: env.peer, Inc: n.inc, N: 1}
 	e.Send, e.at.sent = []event.Message{m}, l.at
-	n.sent = append(n.sent, &sending{env: env, inc: n.inc, event: e})
+	n.sent = append(n.sent, &sending{env: env, inc: n.inc, when: l.when, event: e})
 	return nil
 }
 
@@ -321,12 +383,15 @@ func (n *node) answer(l *line, rest string) error {
 		}
 	}
 	n.end()
+	if env.local && to != nil {
+		to.failed = true
+	}
 	if env.local || to == nil || to.answered {
 		return nil // nobody answered, or to what this process did not ask
 	}
-	to.answered = true
 	m := env.msg
 	complete(&m, &to.env.msg)
+	to.answered, to.answer = true, m
 	e, err := n.begin(l, handlerOf(&m))
 	if err != nil {
 		return err
@@ -346,6 +411,7 @@ func (n *node) ignore(l *line, _ string) error {
 }
 
 func (n *node) start(l *line, _ string) error {
+	n.cutOff()
 	n.end()
 	n.inc++
 	n.known, n.wrote, n.silent = event.State{}, false, false
@@ -453,8 +519,8 @@ func (n *node) logEnd(l *line, end int64, last int32) {
 
 func (n *node) appended(l *line, rest string) error {
 	f := fields{text: rest}
-	base, end := f.int64(""), f.int64("OffsetAndEpoch(offset=")
-	last := f.int32("epoch=")
+	base := f.int64("")
+	end, last := f.offsetAndEpoch()
 	if f.err != nil {
 		return l.fail("an append: %w", f.err)
 	}
@@ -477,7 +543,7 @@ func (n *node) appended(l *line, rest string) error {
 
 func (n *node) extended(l *line, rest string) error {
 	f := fields{text: rest}
-	end, last := f.int64("OffsetAndEpoch(offset="), f.int32("epoch=")
+	end, last := f.offsetAndEpoch()
 	if f.err != nil {
 		return l.fail("an append: %w", f.err)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorate/quorate/spec"
 	"github.com/quorate/quorate/traces"
 	"github.com/quorate/quorate/traces/event"
 	"github.com/quorate/quorate/traces/event/ndjson"
@@ -109,6 +110,9 @@ func (log *Log) entries(lines *ndjson.Lines, path string, nodes map[int32]*node)
 		}
 		log.Entries++
 		l.file, l.at = path, lines.Line()
+		if l.node < 0 && !ofProtocol(l.logger) {
+			continue // of the log, of files, of threads
+		}
 		if l.node < 0 {
 			return l.fail("whose line is it? It begins with neither [Node 1] nor [RaftManager id=1]: %.80q", l.text)
 		}
@@ -155,6 +159,7 @@ func (log *Log) finish(nodes map[int32]*node) error {
 		if n.failed != nil {
 			return n.failed
 		}
+		n.cutOff()
 		n.end()
 		if n.voters != nil && voters != nil && !slices.Equal(n.voters, voters) {
 			at := n.votersAt
@@ -188,6 +193,9 @@ func (log *Log) finish(nodes map[int32]*node) error {
 		asks := false
 		seq, inc := int64(0), int32(0)
 		for _, e := range n.events {
+			if e.Action == spec.ActionSendFetch.String() && e.State.Role == "Follower" && e.Send[0].Conn.To != e.State.Leader {
+				log.Run.AsksVoters = true
+			}
 			if e.Inc != inc {
 				inc, seq = e.Inc, 0
 			}
