@@ -314,7 +314,7 @@ func (v *validator) sendOf(w *world, s int, r *spec.Replica, want *event.Message
 		return step, nil
 	}
 	step.reached = v.ctx.Reached
-	l := &letter{msg: v.outbox.Messages()[0], inc: v.nodes[n].inc, by: origin{node: v.who.ids[s], index: -1}}
+	l := &letter{msg: v.outbox.Messages()[0], gen: v.generation(), inc: v.nodes[n].inc, by: origin{node: v.who.ids[s], index: -1}}
 	if l.msg.Read != 0 {
 		if l.read = read; v.nodes[s].source == nil {
 			l.read = want.Read // nobody else says what number it had

@@ -409,6 +409,14 @@ func (v *validator) stuck() *Rejection {
 			return v.mismatch(n) // it was sent, but looked different
 		}
 	}
+	for n := range v.who.ids {
+		if d := &v.nodes[n]; d.ready && v.forgotten[idOf(d.event.Recv).hash()] {
+			v.exhausted = true
+			r := v.about(n)
+			r.Why = fmt.Sprintf("the message that it handles was sent more than %d events before, and what nobody receives is not kept for longer", keepUnreceived*v.pruneEvery)
+			return r
+		}
+	}
 	missing, err := neverSent(v.inputs, nil)
 	// Who is to blame, rather than waits for them: who handles what never was, or what
 	// another event handles too, or what is nearly what is there.

@@ -323,6 +323,7 @@ func (v *validator) trailOf(s *scene, n int, o *outcome, e *event.Event, after *
 		m := &v.sends(e)[0]
 		id := idOf(m)
 		t.sent = &letter{msg: o.sent, read: o.sentRead, by: origin{v.who.ids[n], v.nodes[n].taken, v.nodes[n].source.Line()}}
+		t.sent.gen = v.generation()
 		t.sent.open = v.untold(m) && m.Bytes > 0
 		if r := v.who.index(id.receiver()); r >= 0 {
 			t.sent.inc = v.nodes[r].inc
@@ -353,7 +354,7 @@ func (v *validator) leave(s *scene, n int, e *event.Event, t *trail) {
 			} else {
 				l.handled = true
 			}
-			l.gen = v.stats.Events / pruneEvery
+			l.gen = v.generation()
 			s.bag[id] = &l
 		}
 	}

@@ -190,13 +190,13 @@ func (v *validator) commit(w *world, n int, o *outcome, e *event.Event) checker.
 				}
 				l.handled = true
 			}
-			l.gen = v.stats.Events / pruneEvery
+			l.gen = v.generation()
 			w.bag[id] = &l
 		}
 	}
 	if o.hasSent {
 		s := v.sends(e)
-		l := &letter{msg: o.sent, read: o.sentRead, by: origin{v.who.ids[n], v.nodes[n].taken, v.nodes[n].source.Line()}, past: v.cut.past[n] | v.news}
+		l := &letter{msg: o.sent, read: o.sentRead, by: origin{v.who.ids[n], v.nodes[n].taken, v.nodes[n].source.Line()}, past: v.cut.past[n] | v.news, gen: v.generation()}
 		if id := idOf(&s[0]); id.response {
 			q := w.bag[id.other()]
 			l.unread = q != nil && q.unread
@@ -288,7 +288,7 @@ func (v *validator) done(n int) {
 			spec.Condense(&w.ghost, w.ptrs[:len(v.who.ids)])
 		}
 	}
-	if v.stats.Events%pruneEvery == 0 {
+	if v.stats.Events%v.pruneEvery == 0 {
 		for _, s := range v.scenes {
 			w := v.worlds[0]
 			w.bag, w.digests, w.sizes = s.bag, s.digests, s.sizes

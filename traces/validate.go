@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,8 @@ type Options struct {
 	// At, unless nil, is called after each Every events, to watch a long validation.
 	At    func(events int64)
 	Every int64
+
+	pruneEvery int64 // for tests
 }
 
 // Verdict is what came of a validation.
@@ -214,10 +217,14 @@ type validator struct {
 	silence *silence
 	stopAt  int64 // the event, among all, that is known not to be; 0: none
 	order   int64
-	shown   *world
-	spare   hiddenStep
-	flushTo int64       // where a flush ends that does not say it; 0: as far as it can
-	clean   *spec.Rules // the rules, if they are those of the protocol and the voter set stays
+	// pruneEvery is how many events there are between two looks at what can be forgotten;
+	// forgotten are messages that nobody had received for long, by their hashes.
+	pruneEvery int64
+	forgotten  map[uint64]bool
+	shown      *world
+	spare      hiddenStep
+	flushTo    int64       // where a flush ends that does not say it; 0: as far as it can
+	clean      *spec.Rules // the rules, if they are those of the protocol and the voter set stays
 
 	at    int // the node that took the last event
 	stats counters
@@ -258,7 +265,7 @@ func newValidator(inputs []Input, opt Options) (*validator, error) {
 	if opt.At != nil && opt.Every < 1 {
 		return nil, fmt.Errorf("every is %d, and At is to be called after each that many events", opt.Every)
 	}
-	v := &validator{opt: opt, inputs: inputs, clean: clean}
+	v := &validator{opt: opt, inputs: inputs, clean: clean, pruneEvery: cmp.Or(opt.pruneEvery, pruneEvery)}
 	first := make([]event.Event, len(inputs))
 	sources := make([]Source, len(inputs))
 	var ids []int32

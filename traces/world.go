@@ -213,7 +213,23 @@ const (
 	pruneEvery      = 1 << 15
 	condenseEvery   = 1 << 12 // how often logs come to share what they all hold
 	keepGenerations = 4
+	// What nobody has received is forgotten after so many: if it still comes, there is no
+	// verdict. Without it, runs in which no process ends would grow with what is lost.
+	keepUnreceived = 32
 )
+
+// generation counts how often there was something to forget.
+func (v *validator) generation() int64 { return v.stats.Events / v.pruneEvery }
+
+// hash is a number for a message, equal for equal ones.
+func (id messageID) hash() uint64 {
+	h := uint64(0)
+	for _, x := range [...]uint64{uint64(uint32(id.conn.From)), uint64(uint32(id.conn.To)), uint64(uint32(id.conn.Inc)), uint64(id.conn.N), uint64(uint32(id.corr)), uint64(len(direction(id.response)))} {
+		h = (h ^ x + 1) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	return h
+}
 
 // prune forgets what no later event can ask for: digests below what all replicas
 // have for good, and messages whose connection is gone at both ends.
@@ -232,7 +248,18 @@ func (v *validator) prune(w *world) {
 		}
 	}
 	for id, l := range w.bag {
-		if l.handled && v.stats.Events/pruneEvery > l.gen+keepGenerations {
+		switch age := v.generation() - l.gen; {
+		case l.parked, v.opt.Hidden > 0: // an unseen step may handle it
+		case !l.handled && age > keepUnreceived:
+			if v.forgotten == nil {
+				v.forgotten = map[uint64]bool{}
+			}
+			v.forgotten[id.hash()] = true
+			v.stats.Lost++
+			delete(w.bag, id)
+			continue
+		}
+		if l.handled && v.generation() > l.gen+keepGenerations {
 			delete(w.bag, id)
 			continue
 		}
