@@ -18,7 +18,9 @@
 // What a trace does not show are hidden steps. Loss needs none: a message that
 // is never received is lost. With a budget ([Options.Hidden]) the validator
 // looks for actions that took effect and died with the process before their
-// event was written; without, every action must be there.
+// event was written; without, every action must be there. A search for all ways
+// to take them does not follow worlds, but the states of each node for itself
+// (scene.go), and a node without a trace at the end (silent.go).
 //
 // The package knows nothing of the code that was recorded.
 package traces
