@@ -12,14 +12,24 @@ import (
 func (v *validator) end(states []*state) (list []*state) {
 	for range v.opt.Hidden {
 		for _, s := range states {
-			states = append(states, v.unrecorded(s)...)
+			states = bounded(append(states, v.unrecorded(s)...))
 		}
 		states = fewest(states)
 	}
 	for _, s := range states {
-		list = append(list, v.crash(s)...)
+		list = bounded(append(list, v.crash(s)...))
 	}
 	return fewest(list)
+}
+
+// maxStates bounds the ways in which an end of a process is explained.
+const maxStates = 2048
+
+func bounded(states []*state) []*state {
+	if len(states) > maxStates {
+		panic(errBounds)
+	}
+	return states
 }
 
 // unrecorded are the states after one more step on disk.
