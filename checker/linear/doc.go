@@ -18,6 +18,9 @@
 // [LogModel] and [RegisterModel] are the same questions asked of porcupine, for
 // small histories, for pictures, and as the judge of Check in the tests.
 //
+// [CheckObject] decides histories of other objects by search, key by key: [KeyValue],
+// [ClusterID], [Registry].
+//
 // The package knows nothing of Kafka, reads no clock but for limits, and does not
 // collect histories.
 package linear

@@ -327,6 +327,13 @@ func (n *node) timedOut(l *line, r *request, m *event.Message) bool {
 // complete fills in what a response is only known to say from its request.
 func complete(m, request *event.Message) {
 	m.PreVote = request.PreVote
+	// Of an epoch before all that the leader's log has, ending at the zero checkpoint, Kafka
+	// names that checkpoint's epoch (KafkaRaftLog.endOffsetForEpoch), which no log has; the
+	// specification knows no such checkpoint, and names the epoch that was asked for. The
+	// follower cuts its log to the same offset.
+	if d := m.Diverging; d != nil && *d == (event.EpochEnd{}) && request.LastEpoch > 0 {
+		d.Epoch = request.LastEpoch
+	}
 	if m.Kind == event.Fetch && m.Bytes > 0 {
 		m.Offset = request.Offset
 	}

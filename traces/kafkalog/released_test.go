@@ -1,6 +1,7 @@
 package kafkalog_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,6 +45,22 @@ func TestReleasedKafka(t *testing.T) {
 	res, err = traces.Validate(log.Inputs(), traces.Options{Run: &log.Run})
 	require.NoError(t, err)
 	require.Equal(t, traces.Rejected, res.Verdict, "without Pre-Vote nobody is prospective")
+}
+
+// TestReleasedKafkaDiverges: in another such run a leader has nothing of the epoch of a
+// record that a follower has, and the follower cuts its log to nothing.
+func TestReleasedKafkaDiverges(t *testing.T) {
+	var paths []string
+	for i := range 3 {
+		paths = append(paths, filepath.Join("testdata", fmt.Sprintf("kafka-4.4.0-diverging-%d.log.zst", i+1)))
+	}
+	res := validate(t, nil, paths...)
+	if res.Rejection != nil {
+		t.Fatal(res.Rejection.Text())
+	}
+	require.Equal(t, traces.Accepted, res.Verdict)
+	require.EqualValues(t, 430, res.Stats.Events)
+	require.Equal(t, 1, res.Stats.Crashes)
 }
 
 // TestReleasedKafkaEdited: a change by hand of one node's log is rejected at its line.
