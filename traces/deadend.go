@@ -9,7 +9,7 @@ import (
 // follow from the rules of the protocol, and are used under no others: epochs do not go
 // back; who has not voted for itself in an epoch never leads it, and who led it never
 // follows in it; a vote is given once; the high watermark of a leader does not go back, and
-// its log is not cut.
+// its log is not cut; and it is where a majority have said that they are.
 
 // deadEnd says whether node n can no longer send what it owes.
 func (v *validator) deadEnd(sc *scene, s *reach, to *aim) bool {
@@ -22,7 +22,7 @@ func (v *validator) deadEnd(sc *scene, s *reach, to *aim) bool {
 		if spec.Epoch(m.Epoch) > r.Election.Epoch || s.has(m) {
 			continue
 		}
-		if spec.Epoch(m.Epoch) < r.Election.Epoch || r.Role != spec.Down && v.contradicts(sc, r, m.Message) {
+		if spec.Epoch(m.Epoch) < r.Election.Epoch || r.Role != spec.Down && v.contradicts(sc, r, m.Message, to) {
 			return true
 		}
 	}
@@ -31,7 +31,7 @@ func (v *validator) deadEnd(sc *scene, s *reach, to *aim) bool {
 
 // contradicts says whether a replica that is in the epoch of a message can never again, in
 // that epoch, be what the message shows its sender to be.
-func (v *validator) contradicts(sc *scene, r *spec.Replica, m *event.Message) bool {
+func (v *validator) contradicts(sc *scene, r *spec.Replica, m *event.Message, to *aim) bool {
 	led := r.Election.Leader == r.ID
 	// Who is a candidate, or was one and may be again after a crash; or leads.
 	stands := r.Election.Voted == r.ID && (r.Election.Leader == spec.Nobody || r.Role == spec.Leader)
@@ -68,7 +68,7 @@ func (v *validator) contradicts(sc *scene, r *spec.Replica, m *event.Message) bo
 			return led
 		case m.Error != 0:
 			return false
-		case !stands:
+		case !stands, to.answered != nil && !v.mayCommit(r, spec.Offset(m.HighWatermark), to):
 			return true
 		case r.Role != spec.Leader:
 			return false
@@ -82,4 +82,20 @@ func (v *validator) contradicts(sc *scene, r *spec.Replica, m *event.Message) bo
 		return !m.Response && led || m.Response && m.Error == 0 && !stands
 	}
 	return false
+}
+
+// mayCommit says whether a leader may come to know a high watermark: as many others as make
+// a majority with it say, at some time in its epoch, that they have fetched so far.
+func (v *validator) mayCommit(r *spec.Replica, hw spec.Offset, to *aim) bool {
+	if hw <= 0 || r.Role == spec.Leader && r.HighWatermark >= hw {
+		return true
+	}
+	others := 0
+	for i := range v.who.ids {
+		id := spec.ID(i + 1)
+		if id != r.ID && v.who.voters.Has(id) && max(r.End[i], to.fetched[fetcher{id, r.Election.Epoch}]) >= hw {
+			others++
+		}
+	}
+	return others+1 >= v.who.voters.Len()/2+1
 }

@@ -58,6 +58,31 @@ func TestHard(t *testing.T) {
 	require.Greater(t, verdicts[traces.Rejected], verdicts[traces.Accepted])
 }
 
+// TestHardGivenUp: a search that is given up is no answer.
+func TestHardGivenUp(t *testing.T) {
+	verdicts := map[traces.Verdict]int{}
+	for seed := uint64(1); seed <= 15; seed++ {
+		for _, change := range []bool{false, true} {
+			c, opt, err := hardCase(t, seed, change)
+			require.NoError(t, err)
+			opt.MaxSearch = 1
+			res, err := traces.Validate(c.Inputs, opt)
+			require.NoError(t, err)
+			wrong := traces.Rejected
+			if change {
+				wrong = traces.Accepted
+			}
+			require.NotEqual(t, wrong, res.Verdict, "seed %d, changed %v", seed, change)
+			if res.Verdict == traces.OutOfBudget {
+				require.NotEmpty(t, res.Rejection.Why)
+			}
+			verdicts[res.Verdict]++
+		}
+	}
+	t.Log(verdicts)
+	require.NotZero(t, verdicts[traces.OutOfBudget])
+}
+
 func BenchmarkHard(b *testing.B) {
 	for name, change := range map[string]bool{"as it was": false, "changed": true} {
 		b.Run(name, func(b *testing.B) {

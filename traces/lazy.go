@@ -161,11 +161,23 @@ func (a *aim) ends(s *reach) []int64 {
 	return list
 }
 
-// ask notes who asks for votes.
+// fetcher is who fetches in an epoch.
+type fetcher struct {
+	id    spec.ID
+	epoch spec.Epoch
+}
+
+// ask notes who asks for votes, and how far others have fetched.
 func (a *aim) ask() {
+	a.fetched = map[fetcher]spec.Offset{}
 	for _, p := range a.inbox {
-		if m := &p.letter.msg; m.Kind == spec.Vote && !m.Response {
+		switch m := &p.letter.msg; {
+		case m.Response:
+		case m.Kind == spec.Vote:
 			a.asked = append(a.asked, int64(m.Offset))
+		case m.Kind == spec.Fetch:
+			f := fetcher{m.Src, m.Epoch}
+			a.fetched[f] = max(a.fetched[f], m.Offset)
 		}
 	}
 }

@@ -238,6 +238,8 @@ type aim struct {
 	inbox []post
 	// asked are the log end offsets of those who ask the node for its vote.
 	asked []int64
+	// fetched is, in silent.go, how far other nodes say in an epoch that they have fetched.
+	fetched map[fetcher]spec.Offset
 	// past is, in silent.go, which messages a node must have sent before it can have received
 	// each of inbox, and answered is that for the requests whose answers are owed.
 	past     []bits
@@ -494,6 +496,12 @@ func (v *validator) replay(w *world, sc *scene, choice [spec.MaxReplicas]*local)
 	if bad != 0 {
 		return bad
 	}
+	v.show(w, sc, choice)
+	return 0
+}
+
+// show makes a world of a choice of locals.
+func (v *validator) show(w *world, sc *scene, choice [spec.MaxReplicas]*local) {
 	w.bag, w.digests, w.sizes = sc.bag, sc.digests, sc.sizes
 	for n := range v.who.ids {
 		if n == v.silent {
@@ -503,7 +511,6 @@ func (v *validator) replay(w *world, sc *scene, choice [spec.MaxReplicas]*local)
 		w.reading[n], w.mute[n], w.digestless[n] = c.reading, c.mute, c.digestless
 		w.replicas[n] = *c.replica
 	}
-	return 0
 }
 
 // inTurn takes moves in the order in which they were found.

@@ -91,9 +91,6 @@ func (v *validator) takeApart(n int) *Rejection {
 	}
 	next = v.merged(next)
 	if len(next) == 0 {
-		if r := v.judgeSilent(); r != nil {
-			return r
-		}
 		v.represent()
 		return v.mismatch(n)
 	}
@@ -437,15 +434,14 @@ func (v *validator) fold() {
 // represent makes the one world of one choice of states, with the fewest hidden steps, and
 // judges the properties in it.
 func (v *validator) represent() {
-	if v.silent >= 0 && v.silence.path == nil {
-		return // too many ways to know one
-	}
 	s := v.scenes[0]
 	var choice [spec.MaxReplicas]*local
 	for n := range v.who.ids {
 		choice[n] = slices.MinFunc(s.nodes[n].list, func(a, b *local) int { return int(a.steps - b.steps) })
 	}
-	if v.replay(v.worlds[0], s, choice) != 0 {
+	if v.silent >= 0 && v.silence.path == nil {
+		v.show(v.worlds[0], s, choice) // how it came about is not known yet
+	} else if v.replay(v.worlds[0], s, choice) != 0 {
 		v.violates = true
 	}
 }

@@ -70,6 +70,8 @@ type silence struct {
 	sent map[messageID][]sending
 	// never is more than it ever sent: what was sent after that, was not.
 	never bits
+	// best is where it came furthest in the last search.
+	best *reach
 	// path is what it did, once that is known.
 	path *reach
 }
@@ -227,11 +229,15 @@ func (v *validator) seek(sc *scene, events int64) *reach {
 		left[k] = append(left[k], kept)
 	}
 	left[0] = []*reach{first}
+	furthest := -1
 	for most := 0; ; {
 		for most = len(to.owed); most >= 0 && len(left[most]) == 0; most-- {
 		}
 		if most < 0 {
 			return nil
+		}
+		if furthest < most {
+			furthest, all.best = most, left[most][len(left[most])-1]
 		}
 		s := left[most][len(left[most])-1]
 		left[most] = left[most][:len(left[most])-1]
@@ -276,8 +282,8 @@ func (v *validator) seek(sc *scene, events int64) *reach {
 // as for what it did at one place.
 const searchesForNode = 10
 
-// judgeSilent looks whether the silent node can have sent what was received. It returns why
-// not: which event is the first that cannot be.
+// judgeSilent looks whether the silent node can have sent what was received. If not, the event
+// that cannot be is the first that receives what it has not sent, where it came furthest.
 func (v *validator) judgeSilent() *Rejection {
 	if v.silent < 0 {
 		return nil
@@ -295,20 +301,30 @@ func (v *validator) judgeSilent() *Rejection {
 		return false
 	}
 	if try(v.stats.Events) {
+		return v.tooLong()
+	}
+	first := int64(0)
+	for i := range v.silence.owed {
+		if m := &v.silence.owed[i]; v.silence.taken[i] > 0 && !v.silence.best.has(m) && (first == 0 || v.silence.taken[i] < first) {
+			first = v.silence.taken[i]
+		}
+	}
+	v.stopAt = first
+	return &Rejection{}
+}
+
+// tooLong is why there is no answer, if the search for what the silent node did was given up.
+func (v *validator) tooLong() *Rejection {
+	if !v.exhausted {
 		return nil
 	}
-	low, high := int64(0), v.stats.Events // the first can be, the last cannot
-	for high > low+1 {
-		if mid := (low + high) / 2; try(mid) {
-			low = mid
-		} else {
-			high = mid
-		}
-		if v.exhausted {
-			return nil
+	for n := range v.who.ids {
+		if d := &v.nodes[n]; n != v.silent && (d.ready || d.ended) {
+			r := v.about(n)
+			r.Why = fmt.Sprintf("there are more ways than were tried for what node %d did, of which there is no trace", v.who.ids[v.silent])
+			return r
 		}
 	}
-	v.stopAt = high
 	return &Rejection{}
 }
 

@@ -478,7 +478,6 @@ func (v *validator) run() (*Result, error) {
 			take = v.takeApart
 		}
 		if v.stopAt > 0 && v.stats.Events+1 == v.stopAt {
-			v.judgeSilent() // what was before it
 			v.represent()
 			return v.result(v.unsent(n)), nil
 		}
