@@ -146,7 +146,7 @@ func validateTo(inputs []Input, opt Options, how way, stop int64) (*Result, erro
 	}
 	res, err := v.run()
 	switch {
-	case v.violates:
+	case v.violates, v.tangled:
 		return nil, errTogether
 	case v.stopAt > 0 && stop == 0 && err == nil:
 		return validateTo(inputs, opt, how, v.stopAt)
@@ -207,6 +207,7 @@ type validator struct {
 	// scenes, if there are any, are what is followed in place of worlds, of which there is
 	// then one: a choice of what the scenes have left (see scene.go).
 	scenes   []*scene
+	tangled  bool                // the moves of the choice cannot be put in an order
 	violates bool                // the choice violates a property
 	awaited  map[messageID]int32 // messages that events are still to receive, and how often
 	// missing are the messages of each node that no event sends. inOrder: requests are
