@@ -325,7 +325,7 @@ func (m *mutator) reason(j job, change string, changed *event.Event, after []eve
 		return reasonPrefix
 	case change == "Args.Read" && e.Action == spec.ActionStartRead.String() && !m.refersToRead(j.n, e):
 		return reasonRead
-	case (change == "Send" || change == "Send[0].External") && last && unread:
+	case (change == "Send" || change == "Send[0].External" || change == "Args.Park" && e.Args.Park) && last && unread:
 		return reasonDied
 	case e.Action == spec.ActionRestart.String() && (change == "Durable" || change == "Durable.Election"):
 		return reasonFound
