@@ -102,11 +102,11 @@ func checkVoters(voters []Voter) string {
 	return ""
 }
 
-// overlap says whether two sets differ by one voter that came and one that went, at most:
-// then any majority of one has a member of any of the other
-// (VoterSet.hasOverlappingMajority).
+// overlap says whether two sets differ by one voter at most, who came or went: then any
+// majority of one has a member of any of the other. VoterSet.hasOverlappingMajority lets
+// one come and another go at once, and that does not hold then (docs/findings.md).
 func overlap(a, b []Voter) bool {
-	return outsiders(a, b) <= 1 && outsiders(b, a) <= 1
+	return outsiders(a, b)+outsiders(b, a) <= 1
 }
 
 // outsiders are how many of a are not in b.

@@ -30,6 +30,7 @@ type dynamicCluster struct {
 	nodes []*Node
 	join  bool
 	trace bool
+	calm  bool // leaders stay, however busy the machine is
 
 	started []bool
 }
@@ -118,6 +119,9 @@ func (c *dynamicCluster) start(i int) *Node {
 	cfg := Config{
 		ID: c.key(i).ID, Directory: c.key(i).Directory, Dir: c.path(i), Listen: c.addrs[i], Bootstrap: c.addrs, ClusterID: "test", AutoJoin: c.join,
 		Core: core.Config{ElectionTimeout: 150, FetchTimeout: 300, ElectionBackoffMax: 100, RequestTimeout: 1000},
+	}
+	if c.calm {
+		cfg.Core.FetchTimeout = 60_000
 	}
 	if c.trace {
 		cfg.Trace = c.traceName(i)
@@ -360,6 +364,7 @@ func TestVoterMoves(t *testing.T) {
 // The requests on the wire, with the errors of Kafka.
 func TestVoterRequests(t *testing.T) {
 	c := newDynamicCluster(t, 2)
+	c.calm = true
 	c.start(0)
 	c.start(1)
 	leader, follower := c.leader(), c.nodes[1]
@@ -421,19 +426,20 @@ func TestSnapshotHasVoters(t *testing.T) {
 	c.add(1)
 	c.propose("x")
 	c.agree(c.key(0), c.key(1))
-	n := c.leader()
-	end := int64(n.State().HighWatermark)
-	require.Eventually(t, func() bool { return n.State().Applied == end }, 10*time.Second, time.Millisecond)
-	epoch, _ := n.EpochOf(end - 1)
-	write, err := n.values.Snapshot()
-	require.NoError(t, err)
-	_, err = n.TrimTo(ctx, end, write)
-	require.NoError(t, err)
-	r, err := snapshot.Open(fs.OS{}, n.cfg.Dir+"/"+logDir, snapshot.ID{End: end, Epoch: epoch})
-	require.NoError(t, err)
-	defer r.Close()
-	require.EqualValues(t, 1, r.KRaftVersion())
-	require.Equal(t, []log.Voter{c.voter(0), c.voter(1)}, r.Voters())
+	end := int64(c.leader().State().HighWatermark)
+	for _, n := range c.nodes[:2] {
+		require.Eventually(t, func() bool { return n.State().Applied >= end }, 30*time.Second, time.Millisecond)
+		epoch, _ := n.EpochOf(end - 1)
+		write, err := n.values.Snapshot()
+		require.NoError(t, err)
+		_, err = n.TrimTo(ctx, end, write)
+		require.NoError(t, err)
+		r, err := snapshot.Open(fs.OS{}, filepath.Join(n.cfg.Dir, logDir), snapshot.ID{End: end, Epoch: epoch})
+		require.NoError(t, err)
+		require.EqualValues(t, 1, r.KRaftVersion())
+		require.Equal(t, []log.Voter{c.voter(0), c.voter(1)}, r.Voters())
+		require.NoError(t, r.Close())
+	}
 
 	c.start(2)
 	c.agree(c.key(0), c.key(1))
