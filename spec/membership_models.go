@@ -38,6 +38,14 @@ var membershipModels = []Model{
 		Voters: 2, Observers: 1, Epochs: 2, Adds: 1, Updates: 1, InFlight: 1, Immediate: atOnce, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, All(3)), MergeFlush: true, Formed: true,
 	},
 	{
+		Name: "voters-messages", Why: "a voter joins and one leaves, with single messages, two in flight",
+		Voters: 2, Observers: 1, Epochs: 2, Adds: 1, Removes: 1, InFlight: 2, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, All(3)), MergeFlush: true, Formed: true,
+	},
+	{
+		Name: "voters-late", Why: "the same, and one message outlives its connection or is copied",
+		Voters: 2, Observers: 1, Epochs: 2, Adds: 1, Removes: 1, Late: 1, InFlight: 2, Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, All(3)), MergeFlush: true, Formed: true, Deep: true,
+	},
+	{
 		Name: "voters-snapshot", Why: "the voter set is in a snapshot, and the log begins behind it",
 		Voters: 2, Observers: 1, Epochs: 2, Adds: 1, Removes: 1, Snapshots: 1, InFlight: 1, Immediate: atOnce | Kinds(FetchSnapshot), Silent: Kinds(BeginQuorumEpoch), Stand: stand(justA, All(3)), MergeFlush: true, Formed: true,
 	},

@@ -52,6 +52,8 @@ var pins = map[string]Pin{
 	"remove-two":        {Distinct: 97787, Projected: 92866, Depth: 27},
 	"two-changes":       {Distinct: 2262220, Projected: 1800271, Depth: 40},
 	"update-voter":      {Distinct: 18757, Projected: 18566, Depth: 19},
+	"voters-messages":   {Distinct: 1210805, Projected: 1202263, Depth: 51},
+	"voters-late":       {Distinct: 9218339, Projected: 7957271, Depth: 53},
 	"voters-snapshot":   {Distinct: 464655, Projected: 461440, Depth: 28},
 	"voters-crash":      {Distinct: 2701338, Projected: 1848497, Depth: 36},
 	"voters-reads":      {Distinct: 13305, Projected: 10489, Depth: 22},

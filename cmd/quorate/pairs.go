@@ -21,7 +21,7 @@ var concernSizes = map[string]concernSize{
 	"bootstrap":  {models: 15, deep: 2, properties: 40, mutations: 37},
 	"snapshot":   {models: 5, deep: 1, properties: 18, mutations: 12},
 	"cluster-id": {models: 15, deep: 1, properties: 43, mutations: 35},
-	"membership": {models: 11, properties: 12, mutations: 14},
+	"membership": {models: 12, deep: 1, properties: 12, mutations: 14},
 }
 
 // pairedConcerns are those of which each two have a composed model. Membership is not among

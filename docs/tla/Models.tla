@@ -285,6 +285,10 @@ Model_lost_disk ==
 
 \* update-voter is not here: the twin has no Adds.
 
+\* voters-messages is not here: the twin has no Adds.
+
+\* voters-late is not here: the twin has no Adds.
+
 \* voters-snapshot is not here: the twin has no Snapshots.
 
 \* voters-crash is not here: the twin has no Removes.
