@@ -27,6 +27,7 @@ var unused = []string{
 	"BecomeProspective", "AbandonPreVote", "CheckQuorumResign", "Resign", "LeaveResigned", "StartRead", "ServeRead", "LoseDisk",
 	"HandleBeginQuorumEpochResponse", "Duplicate", "CloseConnection",
 	"SendEndQuorumEpoch", "HandleEndQuorumEpochRequest", "HandleEndQuorumEpochResponse",
+	"AddVoter", "RemoveVoter", "UpdateVoter",
 }
 
 var listing = concern.Listing[Model, Rules]{
