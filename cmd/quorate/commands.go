@@ -1,6 +1,11 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
 
 // Groups of commands, as help lists them.
 const (
@@ -62,5 +67,46 @@ reached before the end.`,
 		sub.GroupID = c.group
 		cmd.AddCommand(sub)
 	}
+	cmd.InitDefaultHelpCmd()
+	cmd.InitDefaultCompletionCmd()
+	for _, sub := range cmd.Commands() {
+		refuseOthers(sub)
+		if sub.Name() == "help" {
+			sub.Args = topic
+		}
+	}
 	return cmd
+}
+
+// topic refuses to help with what is no command.
+func topic(cmd *cobra.Command, args []string) error {
+	if _, rest, err := cmd.Root().Find(args); err != nil || len(rest) > 0 {
+		return fmt.Errorf("help: there is no command %q", strings.Join(args, " "))
+	}
+	return nil
+}
+
+// refuseOthers has a command that only groups others, and such below it, refuse what is
+// none of them. Of itself such a command prints its help and does nothing, as if it had been
+// asked for that.
+func refuseOthers(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		refuseOthers(sub)
+	}
+	if !cmd.HasSubCommands() || cmd.Runnable() {
+		return
+	}
+	cmd.Args, cmd.FParseErrWhitelist.UnknownFlags = cobra.ArbitraryArgs, true // flags of whatever was meant
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var known []string
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				known = append(known, sub.Name())
+			}
+		}
+		if len(args) == 0 {
+			return fmt.Errorf("%s: which command? Known: %s", cmd.CommandPath(), strings.Join(known, ", "))
+		}
+		return unknown("command", args[0], known)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -39,6 +40,19 @@ func TestExitCodes(t *testing.T) {
 		{"check -no-such-flag", exitUsage, "unknown flag"},
 		{"check 2pc3", exitUsage, "unknown command"},
 		{"chekc", exitUsage, "unknown command"},
+		{"trace chekc x", exitUsage, `unknown command "chekc", did you mean "check"?`},
+		{"trace chekc -hidden 1 x", exitUsage, `unknown command "chekc", did you mean "check"?`},
+		{"completion bsah", exitUsage, `unknown command "bsah", did you mean "bash"?`},
+		{"help chekc", exitUsage, `there is no command "chekc"`},
+		{"help trace chekc", exitUsage, `there is no command "trace chekc"`},
+		{"help trace check", exitHolds, "quorate trace check DIR|FILE..."},
+		{"trace import kafka-lgo x", exitUsage, `unknown command "kafka-lgo", did you mean "kafka-log"?`},
+		{"history chekc", exitUsage, `unknown command "chekc", did you mean "check"?`},
+		{"bugs shwo KAFKA-12619", exitUsage, "unknown command"},
+		{"trace", exitUsage, "quorate trace: which command? Known: check, "},
+		{"trace import", exitUsage, "which command?"},
+		{"history", exitUsage, "which command?"},
+		{"trace -help", exitHolds, "Available Commands:"},
 		{"check -model 2pc3 -profile gpu", exitUsage, "unknown profile"},
 		{"find -model elect3_2 leaders==1", exitHolds, "BecomeLeader"},
 		{"find -model elect3_2 leaders==3", exitViolated, "absent"},
@@ -69,6 +83,28 @@ func TestExitCodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Every command that groups others refuses what is none of them, and does nothing alone.
+func TestGroupsRefuseOthers(t *testing.T) {
+	groups := 0
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+		if !cmd.HasParent() || !cmd.HasSubCommands() {
+			return
+		}
+		groups++
+		path := strings.Fields(cmd.CommandPath())[1:]
+		code, stdout, stderr := quorate(append(path, "no-such-command")...)
+		assert.Equal(t, exitUsage, code, cmd.CommandPath())
+		assert.Empty(t, stdout)
+		assert.Contains(t, stderr, `unknown command "no-such-command"`)
+	}
+	walk(newCommand())
+	assert.GreaterOrEqual(t, groups, 4, "trace, trace import, history, bugs")
 }
 
 func TestCheckWritesJSON(t *testing.T) {
