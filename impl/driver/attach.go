@@ -35,12 +35,7 @@ func (d *Driver) read(r *Records, upTo int64) error {
 			return nil
 		}
 		for _, run := range span.Runs {
-			n := len(r.Runs)
-			if n > 0 && r.Runs[n-1].Epoch == run.Epoch && r.Runs[n-1].Kind == run.Kind {
-				r.Runs[n-1].Count += run.Count
-			} else {
-				r.Runs = append(r.Runs, run)
-			}
+			r.Runs = event.AppendRun(r.Runs, run)
 		}
 		r.End = span.End
 	}
@@ -94,6 +89,9 @@ func (d *Driver) tellRecords(e *event.Event, known Records) error {
 	}
 	if known.End != end {
 		return fmt.Errorf("records up to offset %d: only those up to %d were found", end, known.End)
+	}
+	if err := event.CheckRuns(known.Runs); err != nil {
+		return fmt.Errorf("attach.log%w", err)
 	}
 	e.Attach.Log = known.Runs
 	return nil

@@ -54,7 +54,7 @@ type Batch struct {
 // Control records that KRaft does not write count as LeaderChange.
 func (b Batch) AppendRuns(runs []event.Run) []event.Run {
 	if !b.Control {
-		return appendRun(runs, event.Run{Epoch: b.Epoch, Kind: event.Data, Count: b.End - b.Base})
+		return event.AppendRun(runs, event.Run{Epoch: b.Epoch, Kind: event.Data, Count: b.End - b.Base})
 	}
 	n := len(runs)
 	err := b.Records(func(r Record) error {
@@ -70,22 +70,13 @@ func (b Batch) AppendRuns(runs []event.Run) []event.Run {
 			}
 			run.Voters = keys(voters)
 		}
-		runs = appendRun(runs, run)
+		runs = event.AppendRun(runs, run)
 		return nil
 	})
 	if err != nil { // not of ours: its checksum is right
-		return appendRun(runs[:n], event.Run{Epoch: b.Epoch, Kind: event.LeaderChange, Count: b.End - b.Base})
+		return event.AppendRun(runs[:n], event.Run{Epoch: b.Epoch, Kind: event.LeaderChange, Count: b.End - b.Base})
 	}
 	return runs
-}
-
-// appendRun adds a run to runs, in the last one if they are alike.
-func appendRun(runs []event.Run, r event.Run) []event.Run {
-	if n := len(runs); n > 0 && runs[n-1].Epoch == r.Epoch && runs[n-1].Kind == r.Kind && r.Voters == nil {
-		runs[n-1].Count += r.Count
-		return runs
-	}
-	return append(runs, r)
 }
 
 // BatchError says why bytes are not a sequence of batches that may be appended.

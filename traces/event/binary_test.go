@@ -45,7 +45,7 @@ func TestEveryFieldIsInTheBinaryForm(t *testing.T) {
 				walk(at+"."+v.Type().Field(i).Name, v.Field(i))
 			}
 		default:
-			if strings.HasSuffix(at, ".Has") || strings.HasSuffix(at, ".NoDigest") || strings.HasSuffix(at, "[0].Kind") ||
+			if strings.HasSuffix(at, ".Has") || strings.HasSuffix(at, ".NoDigest") || strings.HasSuffix(at, "[0].Kind") || strings.HasSuffix(at, "[0].Count") ||
 				strings.HasPrefix(at, "Event.Node.") { // which is said once in a file
 				return
 			}

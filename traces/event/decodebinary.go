@@ -220,6 +220,9 @@ func (d *binaryDecoder) runs(field string) []Run {
 		if r.Kind == KRaftVoters {
 			r.Voters = d.nodes(field)
 		}
+		if why := r.wrong(); why != "" {
+			d.fail(field, "[%d]: %s", i, why)
+		}
 	}
 	return runs
 }

@@ -184,6 +184,9 @@ func (d *decoder) runs() []Run {
 			if d.Element(false) {
 				d.Fail("want %s, found a fifth element", votersShape)
 			}
+			if why := r.wrong(); why != "" && !d.Failed() {
+				d.Fail("%s", why)
+			}
 		} else if d.Element(false) {
 			d.Fail("want %s, found a fourth element", runShape)
 		}

@@ -217,7 +217,7 @@ func randomRuns(r *rand.Rand) []Run {
 	for range r.IntN(3) {
 		run := Run{Epoch: number(r, 0), Kind: pick(r, Data, LeaderChange, KRaftVersion, KRaftVoters, text(r)), Count: max(1, offset(r, 1))}
 		if run.Kind == KRaftVoters {
-			run.Voters = randomNodes(r)
+			run.Count, run.Voters = 1, randomNodes(r)
 		}
 		runs = append(runs, run)
 	}
