@@ -19,7 +19,7 @@
 // small histories, for pictures, and as the judge of Check in the tests.
 //
 // [CheckObject] decides histories of other objects by search, key by key: [KeyValue],
-// [ClusterID], [Registry].
+// [ClusterID], and [Registry], part by part.
 //
 // The package knows nothing of Kafka, reads no clock but for limits, and does not
 // collect histories.

@@ -20,6 +20,9 @@ type Object struct {
 	// Equal and Hash are of states, and agree. Equal may be nil where == is meant.
 	Equal func(a, b any) bool
 	Hash  func(state any) uint64
+	// Parts, if not nil, replaces the keys of a history by finer ones: operations of two
+	// parts touch nothing in common.
+	Parts func(ops []ObjectOp) []string
 	// Describe says what an operation asked and what it was answered, Show what a state is.
 	Describe func(op *ObjectOp) string
 	Show     func(state any) string
@@ -74,6 +77,29 @@ func (o *Object) model() porcupine.Model {
 	}
 }
 
+// divided is a history by its parts.
+func (o *Object) divided(ops []ObjectOp) []ObjectOp {
+	if o.Parts == nil {
+		return ops
+	}
+	ops = slices.Clone(ops)
+	for i, part := range o.Parts(ops) {
+		ops[i].Key = part
+	}
+	return ops
+}
+
+// largest is the number of operations of the part that has most.
+func largest(ops []porcupine.Operation) (n int) {
+	of := make(map[string]int)
+	for _, op := range ops {
+		key := op.Input.(*ObjectOp).Key
+		of[key]++
+		n = max(n, of[key])
+	}
+	return n
+}
+
 // objectOperations are those that were called by a time; what had not returned by then is
 // as if it never did. A beginning of a linearizable history is linearizable.
 func objectOperations(ops []ObjectOp, until int64) []porcupine.Operation {
@@ -98,8 +124,10 @@ func objectOperations(ops []ObjectOp, until int64) []porcupine.Operation {
 }
 
 // CheckObject decides by search whether a history of objects of a kind is linearizable.
-// Limits count the operations of all of them. The error is for a history that is malformed.
+// Limits count the operations of the largest part of it, which is a search of its own. The
+// error is for a history that is malformed.
 func CheckObject(ops []ObjectOp, o Object, l Limits) (res Result, err error) {
+	ops = o.divided(ops)
 	var ends []int64
 	for i := range ops {
 		op := &ops[i]
@@ -114,6 +142,11 @@ func CheckObject(ops []ObjectOp, o Object, l Limits) (res Result, err error) {
 	model := o.model()
 	all := objectOperations(ops, never)
 	res.Searched = len(all)
+	if n := largest(all); n > l.ops() {
+		res.Reason = fmt.Sprintf("%d operations of one part to search among, the limit is %d", n, l.ops())
+		return res, nil
+	}
+	l.Ops = max(len(all), 1)
 	if res.Verdict, res.Reason = run(model, all, l); res.Verdict != NotLinearizable {
 		return res, nil
 	}
@@ -143,6 +176,7 @@ func CheckObject(ops []ObjectOp, o Object, l Limits) (res Result, err error) {
 // WriteObjectHTML draws the neighbourhood of a violation that CheckObject found, with what
 // happened to the system meanwhile beside it.
 func WriteObjectHTML(path string, ops []ObjectOp, o Object, v *Violation, notes []Note) error {
+	ops = o.divided(ops)
 	key, until := ops[v.Later].Key, ops[v.Later].Return
 	var of []ObjectOp
 	for i := range ops {

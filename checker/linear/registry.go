@@ -78,8 +78,9 @@ func (s *registryState) is(at int, id int32) (bool, *registryState) {
 // told is of no schema yet, or of one whose registration has no known outcome.
 func Registry() Object {
 	return Object{
-		Init: &registryState{},
-		Step: func(state any, op *ObjectOp) (bool, any) { return state.(*registryState).step(op) },
+		Parts: registryParts,
+		Init:  &registryState{},
+		Step:  func(state any, op *ObjectOp) (bool, any) { return state.(*registryState).step(op) },
 		Equal: func(a, b any) bool {
 			x, y := a.(*registryState), b.(*registryState)
 			return slices.Equal(x.schemas, y.schemas) && slices.EqualFunc(x.subjects, y.subjects, func(a, b registrySubject) bool {
