@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,8 +34,14 @@ func newHistoryCheck() *cobra.Command {
 		Short: "Say whether what the clients of runs saw is linearizable",
 		Long: `Say whether what the clients of runs saw is linearizable.
 
-A directory is searched for files named history*.ndjson or history*.ndjson.zst.
-There are two checks. The first places every operation in the log by its offset; it
+A directory is searched for files named history*.ndjson or history*.ndjson.zst. The
+first line of a file may name an object (key-value, registry, cluster-id); else the
+history is of a log.
+
+A history of an object is held against a model of it by search (porcupine), each key,
+node, or part of a registry that shares no subject, schema or id with others alone.
+
+Of the log there are two checks. The first places every operation in the log by its offset; it
 is exact, and the verdict is its. The second (porcupine) knows of no offset, and
 searches for an order of the register that holds the value of the last record; it
 is a second opinion, on the beginning of a history that is longer than its limit.
@@ -42,6 +49,9 @@ is a second opinion, on the beginning of a history that is longer than its limit
 The committed log at the end of the run is taken from committed.ndjson(.zst) beside
 the history. Without that file an acknowledged append that is lost shows only if a
 client saw the log without it, or another record at its offset.
+
+Marks in a history are drawn beside the operations in a picture. Events of a trace are
+not: they have no time.
 
 Exit codes: 0 all linearizable, 1 one is not, 2 malformed input, 3 undecided. The
 second opinion alone, if undecided, does not make it 3.`,
@@ -51,6 +61,9 @@ second opinion alone, if undecided, does not make it 3.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.limits.Ops < 0 || c.limits.Time < 0 {
 				return fmt.Errorf("-register-ops %d, -register-time %s: they cannot be negative", c.limits.Ops, c.limits.Time)
+			}
+			if c.objects.Time <= 0 {
+				return fmt.Errorf("-object-time %s: it must be positive", c.objects.Time)
 			}
 			list, err := historyFiles(args)
 			if err != nil {
@@ -65,6 +78,7 @@ second opinion alone, if undecided, does not make it 3.`,
 	f.BoolVar(&c.json, "json", false, "print a line of JSON for each run")
 	f.StringVar(&c.pictures, "picture", "", "a directory for porcupine's pages, one for each run that is not linearizable, with its marks beside the operations")
 	f.IntVar(&c.limits.Ops, "register-ops", 500, "how many operations to search for an order of the register")
+	f.DurationVar(&c.objects.Time, "object-time", 30*time.Second, "how long to search for an order of a history of objects")
 	f.DurationVar(&c.limits.Time, "register-time", 0, "how long to search for one, for each run (default 1s)")
 	return cmd
 }
@@ -118,6 +132,7 @@ type historyCheck struct {
 	json     bool
 	pictures string // a directory; empty: none
 	limits   linear.Limits
+	objects  linear.Limits
 }
 
 // historyReport is the result of one run as JSON.
@@ -187,12 +202,34 @@ func (c *historyCheck) run(list []historyFile) error {
 		}
 	}
 	table := checker.NewColumns(c.out)
-	if !c.json {
+	headed := c.json
+	head := func() {
+		if headed {
+			return
+		}
+		headed = true
 		fmt.Fprintln(table, "run\toperations\tappends\treads\tknown\tunknown\tfailed\tin failover\treads beside appends\tlog\tregister\tverdict")
 	}
 	worst := verdict(exitHolds)
 	var explained []string
 	for i, file := range list {
+		object, err := history.ObjectOf(file.path)
+		if err != nil {
+			return err
+		}
+		if object != "" {
+			text, v, err := c.object(file, i)
+			if err != nil {
+				table.Flush()
+				return err
+			}
+			worst = worse(worst, exitOf(v))
+			if text != "" {
+				explained = append(explained, text)
+			}
+			continue
+		}
+		head()
 		r, v, err := c.check(file, i)
 		if err != nil {
 			table.Flush()
@@ -218,8 +255,11 @@ func (c *historyCheck) run(list []historyFile) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	for _, text := range explained {
-		fmt.Fprintf(c.out, "\n%s\n", text)
+	for i, text := range explained {
+		if i > 0 || headed {
+			fmt.Fprintln(c.out)
+		}
+		fmt.Fprintln(c.out, text)
 	}
 	if worst == exitHolds {
 		return nil
@@ -227,16 +267,21 @@ func (c *historyCheck) run(list []historyFile) error {
 	return worst
 }
 
-// check reads and judges one history.
+// picture is the page of the nth history, empty if none is wanted.
+func (c *historyCheck) picture(file historyFile, n int) string {
+	if c.pictures == "" {
+		return ""
+	}
+	return filepath.Join(c.pictures, fmt.Sprintf("%d-%s.html", n+1, filepath.Base(file.name)))
+}
+
+// check reads and judges one history of a log.
 func (c *historyCheck) check(file historyFile, n int) (*historyReport, linear.Verdict, error) {
 	h, err := history.Open(file.path)
 	if err != nil {
 		return nil, 0, named(file.path, err)
 	}
-	opt := history.Options{Register: c.limits}
-	if c.pictures != "" {
-		opt.Picture = filepath.Join(c.pictures, fmt.Sprintf("%d-%s.html", n+1, filepath.Base(file.name)))
-	}
+	opt := history.Options{Register: c.limits, Picture: c.picture(file, n)}
 	log, err := committedLog(file.path)
 	if err != nil {
 		return nil, 0, err

@@ -66,9 +66,7 @@ func Check(h *History, log []Record, opt Options) (*Report, error) {
 	for _, r := range log {
 		to.Log = append(to.Log, linear.Entry{Value: ids.id(r.Value), Internal: r.Internal})
 	}
-	for _, m := range h.Marks {
-		to.Notes = append(to.Notes, linear.Note{Who: m.What, From: m.From, To: m.To, What: m.Note, Details: fmt.Sprintf("%s, from %d to %d: %s", m.What, m.From, m.To, m.Note)})
-	}
+	to.Notes = notes(h.Marks)
 	r := &Report{Run: h.Run, Stats: measure(h)}
 	var err error
 	if r.Log, err = linear.Check(ops, to); err != nil {
