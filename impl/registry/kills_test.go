@@ -4,7 +4,6 @@ package registry_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,7 +35,7 @@ type fleet struct {
 	trace   *os.File
 	began   time.Time
 	mu      sync.Mutex
-	history []registered
+	history []call
 	urls    [3]string
 	cmds    [3]*exec.Cmd
 	lives   [3]int
@@ -120,58 +119,13 @@ func (f *fleet) suffer(ctx context.Context, r *rand.Rand) (kills, stops int) {
 	}
 }
 
-// registered is a schema that a client registered: when it asked, when it was answered, and
-// with which id. Times are nanoseconds since the run began.
-type registered struct {
-	Client  int    `json:"client"`
-	Op      string `json:"op"` // register
-	Subject string `json:"subject"`
-	Schema  string `json:"schema"`
-	// ID is 0, and Return the time when the client gave up, if the outcome is unknown.
-	ID     int   `json:"id"`
-	Invoke int64 `json:"invoke"`
-	Return int64 `json:"return"`
-}
-
-// write registers schemas with whatever process answers, until a context ends, and counts
-// those that were acknowledged.
-func (f *fleet) write(ctx context.Context, client int, acknowledged *atomic.Int64) {
-	c := http.Client{Timeout: 2 * time.Second}
-	for k := 0; ctx.Err() == nil; k++ {
-		f.mu.Lock()
-		url := f.urls[(client+k/50)%len(f.urls)]
-		f.mu.Unlock()
-		op := registered{Client: client, Op: "register", Subject: fmt.Sprintf("s-%d-%d", client, k), Schema: fmt.Sprintf(`{"type":"enum","name":"e%d_%d","symbols":["A"]}`, client, k)}
-		body, err := json.Marshal(map[string]string{"schema": op.Schema})
-		require.NoError(f.t, err)
-		op.Invoke = int64(time.Since(f.began))
-		resp, err := c.Post(url+"/subjects/"+op.Subject+"/versions", "application/json", bytes.NewReader(body))
-		if err == nil {
-			var answer struct{ ID int }
-			err = json.NewDecoder(resp.Body).Decode(&answer)
-			resp.Body.Close()
-			if err == nil && resp.StatusCode == http.StatusOK {
-				op.ID = answer.ID
-				acknowledged.Add(1)
-			}
-		}
-		op.Return = int64(time.Since(f.began))
-		f.mu.Lock()
-		f.history = append(f.history, op)
-		f.mu.Unlock()
-		if err != nil {
-			time.Sleep(5 * time.Millisecond) // it is down, or stands still
-		}
-	}
-}
-
 // linearizable asks of ids what there is to ask of a counter: none is given twice, and who
 // asked after another was answered has a greater one. What is unknown may have any id between.
-func linearizable(history []registered) error {
-	var known []registered
+func linearizable(history []call) error {
+	var known []call
 	ids := map[int]bool{}
 	for _, op := range history {
-		if op.ID == 0 {
+		if op.ID == 0 || op.Type != register {
 			continue
 		}
 		if ids[op.ID] {
@@ -181,11 +135,11 @@ func linearizable(history []registered) error {
 		known = append(known, op)
 	}
 	asked, answered := slices.Clone(known), known
-	slices.SortFunc(asked, func(a, b registered) int { return int(a.Invoke - b.Invoke) })
-	slices.SortFunc(answered, func(a, b registered) int { return int(a.Return - b.Return) })
-	n, greatest := 0, registered{}
+	slices.SortFunc(asked, func(a, b call) int { return int(a.Call - b.Call) })
+	slices.SortFunc(answered, func(a, b call) int { return int(a.Return - b.Return) })
+	n, greatest := 0, call{}
 	for _, op := range asked {
-		for ; n < len(answered) && answered[n].Return < op.Invoke; n++ {
+		for ; n < len(answered) && answered[n].Return < op.Call; n++ {
 			if answered[n].ID > greatest.ID {
 				greatest = answered[n]
 			}
@@ -198,23 +152,15 @@ func linearizable(history []registered) error {
 }
 
 func TestLinearizable(t *testing.T) {
-	ok := []registered{{ID: 2, Invoke: 1, Return: 4}, {ID: 1, Invoke: 2, Return: 3}, {Invoke: 0, Return: 9}, {ID: 3, Invoke: 5, Return: 6}}
-	require.NoError(t, linearizable(ok))
-	twice := append(slices.Clone(ok), registered{ID: 3, Invoke: 5, Return: 6})
-	require.ErrorContains(t, linearizable(twice), "twice")
-	back := append(slices.Clone(ok), registered{ID: 4, Invoke: 7, Return: 8}, registered{ID: 5, Invoke: 1, Return: 6})
-	require.ErrorContains(t, linearizable(back), "smaller")
-}
-
-// save writes the history as lines of JSON.
-func (f *fleet) save(to string) {
-	file, err := os.Create(to)
-	require.NoError(f.t, err)
-	lines := json.NewEncoder(file)
-	for _, op := range f.history {
-		require.NoError(f.t, lines.Encode(op))
+	ok := []call{{ID: 2, Call: 1, Return: 4}, {ID: 1, Call: 2, Return: 3}, {Call: 0, Return: 9}, {ID: 3, Call: 5, Return: 6}}
+	for i := range ok {
+		ok[i].Type = register
 	}
-	require.NoError(f.t, file.Close())
+	require.NoError(t, linearizable(ok))
+	twice := append(slices.Clone(ok), call{Type: register, ID: 3, Call: 5, Return: 6})
+	require.ErrorContains(t, linearizable(twice), "twice")
+	back := append(slices.Clone(ok), call{Type: register, ID: 4, Call: 7, Return: 8}, call{Type: register, ID: 5, Call: 1, Return: 6})
+	require.ErrorContains(t, linearizable(back), "smaller")
 }
 
 // What processes do that are killed and stopped again and again is, step by step, what the
@@ -285,7 +231,7 @@ func TestKilledProcesses(t *testing.T) {
 		there[s] = true
 	}
 	for _, op := range f.history {
-		require.True(t, op.ID == 0 || there[op.Subject], "%+v", op)
+		require.True(t, op.ID == 0 || op.Type != register || there[op.Subject], "%+v", op)
 	}
 	lines, err := os.Open(f.trace.Name())
 	require.NoError(t, err)

@@ -298,7 +298,9 @@ var _ = add(45, "a peer with another id is refused, and the quorum keeps its lea
 
 var _ = add(47, "(R2) three voters that nobody formatted: one id, drawn by the first leader", func(t *testing.T) {
 	q := newQuorum(t, 3, "", nil, "quorate.unformatted.voters=true")
+	asked := newAsked(t)
 	s := q.start()
+	asked.learns(q)
 	for i, p := range q.places {
 		s[i].says("learned the cluster id")
 		require.Equal(t, 2, p.meta(0).Version)
@@ -317,6 +319,10 @@ var _ = add(47, "(R2) three voters that nobody formatted: one id, drawn by the f
 		}
 		require.Equal(t, 1, count)
 	}
+	s[0].kill()
+	q.start(0)
+	eventually(t, "it serves again", func() bool { _, ok := asked.knows(q, 0); return ok })
+	asked.check(q, id)
 })
 
 var _ = add(48, "(R2) a leader lost with the id that it drew in its log alone: another is drawn, and it takes that", func(t *testing.T) {
