@@ -370,17 +370,19 @@ type Input struct {
 	Correlation int32
 	Message     *Message
 	Error       ErrorCode
-	Flush       FlushID
-	End         Offset
-	Client      ClientID
-	Records     [][]byte
-	SnapshotID  SnapshotID
-	Size        int64
-	Transfer    int64
-	Voter       Voter
-	VoterSet    []Voter
-	Epoch       Epoch
-	Early       bool
+	// Reason says why, in words: VoterChecked, UpdateVoter.
+	Reason     string
+	Flush      FlushID
+	End        Offset
+	Client     ClientID
+	Records    [][]byte
+	SnapshotID SnapshotID
+	Size       int64
+	Transfer   int64
+	Voter      Voter
+	VoterSet   []Voter
+	Epoch      Epoch
+	Early      bool
 }
 
 // OpKind says what an Op is.
@@ -482,6 +484,8 @@ type Op struct {
 type Result struct {
 	// Error is None or a Kafka error code.
 	Error ErrorCode
+	// Reason says in words why a change of the voter set was refused, or did not end well.
+	Reason string
 	// Unknown: the operation failed here but may yet take effect, or already has
 	// (records were appended and the leadership lost). False with an error: it has
 	// not and never will.

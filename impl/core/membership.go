@@ -32,11 +32,14 @@ type voterChange struct {
 // handleAddVoterRequest)
 func (r *Replica) addVoter(in *Input) {
 	refused := r.checkVoterChange(in)
-	if _, is := r.voterSet.Find(in.Voter.Key.ID); refused == None && is {
-		refused = DuplicateVoter
+	if v, is := r.voterSet.Find(in.Voter.Key.ID); refused.Error == None && is {
+		refused = Result{Error: DuplicateVoter, Reason: "it is a voter already"}
+		if v.Key != in.Voter.Key {
+			refused.Reason = "its id is that of a voter with another directory id, which must be removed first"
+		}
 	}
-	if refused != None {
-		r.complete(in.Client, Result{Error: refused})
+	if refused.Error != None {
+		r.complete(in.Client, refused)
 		return
 	}
 	r.change = voterChange{
@@ -54,12 +57,12 @@ func (r *Replica) voterChecked(in *Input) {
 	if !c.active || c.client != in.Client || c.removes || c.record != UnknownOffset {
 		return // it was given up
 	}
-	refused := in.Error
-	if refused == None && !r.caughtUp(c.voter.Key) {
-		refused = RequestTimedOut
+	refused := Result{Error: in.Error, Reason: in.Reason}
+	if refused.Error == None {
+		refused = r.caughtUp(c.voter.Key)
 	}
-	if refused != None {
-		r.endVoterChange(Result{Error: refused})
+	if refused.Error != None {
+		r.endVoterChange(refused)
 		return
 	}
 	if in.Voter.Info != "" {
@@ -74,21 +77,35 @@ func (r *Replica) voterChecked(in *Input) {
 	}
 }
 
-// caughtUp says whether an observer has all that the leader has, or had lately.
-func (r *Replica) caughtUp(key ReplicaKey) bool {
-	p := r.lead.progressOf(key)
-	return p != nil && p.LastCaughtUp != Never && p.LastFetch != Never && r.now-p.LastFetch <= caughtUpWithin
+// caughtUp refuses an observer that has not all that the leader has, nor had lately.
+func (r *Replica) caughtUp(key ReplicaKey) Result {
+	refused := Result{Error: RequestTimedOut}
+	switch p := r.lead.progressOf(key); {
+	case p == nil || p.LastFetch == Never:
+		refused.Reason = "no replica of this id and this directory id fetches from the leader"
+	case r.now-p.LastFetch > caughtUpWithin:
+		refused.Reason = "it has not fetched from the leader lately"
+	case p.LastCaughtUp == Never:
+		refused.Reason = "it has not caught up with the leader yet"
+	default:
+		return Result{}
+	}
+	return refused
 }
 
 // removeVoter is RemoveRaftVoter. A leader may remove itself. (RemoveVoterHandler)
 func (r *Replica) removeVoter(in *Input) {
 	refused := r.checkVoterChange(in)
 	at := slices.Index(r.voters, in.Voter.Key)
-	if refused == None && (at < 0 || len(r.voters) == 1) {
-		refused = VoterNotFound
+	switch {
+	case refused.Error != None:
+	case at < 0:
+		refused = Result{Error: VoterNotFound, Reason: noSuchVoter}
+	case len(r.voters) == 1:
+		refused = Result{Error: VoterNotFound, Reason: "it is the only voter"}
 	}
-	if refused != None {
-		r.complete(in.Client, Result{Error: refused})
+	if refused.Error != None {
+		r.complete(in.Client, refused)
 		return
 	}
 	r.change = voterChange{
@@ -106,14 +123,14 @@ func (r *Replica) updateVoter(in *Input) {
 	refused := r.checkVoterChange(in)
 	at := slices.IndexFunc(r.voters, func(k ReplicaKey) bool { return k.matches(in.Voter.Key) })
 	switch {
-	case refused != None:
+	case refused.Error != None:
 	case in.Error != None:
-		refused = in.Error
+		refused = Result{Error: in.Error, Reason: in.Reason}
 	case at < 0:
-		refused = VoterNotFound
+		refused = Result{Error: VoterNotFound, Reason: noSuchVoter}
 	}
-	if refused != None {
-		r.complete(in.Client, Result{Error: refused})
+	if refused.Error != None {
+		r.complete(in.Client, refused)
 		return
 	}
 	set := slices.Clone(r.voterSet.Voters)
@@ -123,33 +140,39 @@ func (r *Replica) updateVoter(in *Input) {
 	r.complete(in.Client, Result{Offset: record})
 }
 
-// checkVoterChange is what all changes have to pass.
-func (r *Replica) checkVoterChange(in *Input) ErrorCode {
+const noSuchVoter = "no voter has this id and this directory id"
+
+// checkVoterChange is what all changes have to pass; Error None if one does.
+func (r *Replica) checkVoterChange(in *Input) Result {
 	key := in.Voter.Key
 	switch {
 	case in.Kind == InputUpdateVoter && in.Epoch < r.epoch:
-		return FencedLeaderEpoch
+		return Result{Error: FencedLeaderEpoch, Reason: "the epoch has passed"}
 	case in.Kind == InputUpdateVoter && in.Epoch > r.epoch:
-		return UnknownLeaderEpoch
+		return Result{Error: UnknownLeaderEpoch, Reason: "the epoch is not known here"}
 	case r.role != Leader:
-		return NotLeaderOrFollower
-	case key.ID < 0, key.Directory == DirectoryID{}:
-		return InvalidRequest
+		return Result{Error: NotLeaderOrFollower, Reason: "only the leader changes the voter set"}
+	case key.ID < 0:
+		return Result{Error: InvalidRequest, Reason: "an id of a voter is not negative"}
+	case key.Directory == DirectoryID{}:
+		return Result{Error: InvalidRequest, Reason: "the directory id of the voter is missing"}
+	case in.Voter.Info == "" && in.Reason != "":
+		return Result{Error: InvalidRequest, Reason: in.Reason}
 	case in.Kind != InputRemoveVoter && in.Voter.Info == "":
-		return InvalidRequest // it does not listen where the others would look for it
+		return Result{Error: InvalidRequest, Reason: "it does not listen where the others would look for it: by the listener of the quorum"}
 	}
 	r.expireVoterChange()
 	switch {
 	case r.change.active:
-		return RequestTimedOut
+		return Result{Error: RequestTimedOut, Reason: "another change is under way"}
 	case r.hw == UnknownOffset:
-		return RequestTimedOut // no record of this epoch is committed
+		return Result{Error: RequestTimedOut, Reason: "the leader has not committed a record of its epoch yet"}
 	case !r.voterSet.Dynamic():
-		return UnsupportedVersion
+		return Result{Error: UnsupportedVersion, Reason: "the voter set is static: controller.quorum.voters of the configuration"}
 	case r.voterSet.Offset < 0, r.voterSet.Offset >= r.hw:
-		return RequestTimedOut
+		return Result{Error: RequestTimedOut, Reason: "the change before this one is not committed yet"}
 	}
-	return None
+	return Result{}
 }
 
 // appendVoters writes a KRaftVoters record, with which its set takes effect.
@@ -180,14 +203,18 @@ func (r *Replica) completeVoterChange() {
 
 func (r *Replica) expireVoterChange() {
 	if c := &r.change; c.active && r.now >= c.deadline {
-		r.endVoterChange(Result{Error: RequestTimedOut, Unknown: c.record != UnknownOffset})
+		late := Result{Error: RequestTimedOut, Unknown: c.record != UnknownOffset, Reason: "the voter did not say in time what it can do"}
+		if late.Unknown {
+			late.Reason = "no majority of the new set had it in time"
+		}
+		r.endVoterChange(late)
 	}
 }
 
 // failVoterChange ends a change on the loss of leadership.
 func (r *Replica) failVoterChange() {
 	if r.change.active {
-		r.endVoterChange(Result{Error: NotLeaderOrFollower, Unknown: r.change.record != UnknownOffset})
+		r.endVoterChange(Result{Error: NotLeaderOrFollower, Unknown: r.change.record != UnknownOffset, Reason: "the leader is none any more"})
 	}
 }
 

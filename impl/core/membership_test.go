@@ -60,7 +60,8 @@ func (g *rig) refuses(kind InputKind, v Voter, want ErrorCode) {
 	g.t.Helper()
 	r := g.change(kind, v)
 	require.NotNil(g.t, r)
-	require.Equal(g.t, Result{Error: want}, *r)
+	require.NotEmpty(g.t, r.Reason)
+	require.Equal(g.t, Result{Error: want, Reason: r.Reason}, *r)
 	require.Equal(g.t, []OpKind{OpComplete}, g.kinds(), "a change that is refused does something")
 }
 
@@ -191,7 +192,7 @@ func TestRemovedLeaderStandsOnceMore(t *testing.T) {
 	require.Nil(t, g.change(InputRemoveVoter, testVoter(1, 1)))
 	g.flush()
 	g.step(Input{Kind: InputResign})
-	require.Equal(t, Result{Error: NotLeaderOrFollower, Unknown: true}, *g.result(7))
+	require.Equal(t, Result{Error: NotLeaderOrFollower, Unknown: true, Reason: "the leader is none any more"}, *g.result(7))
 	require.Negative(t, g.r.self)
 	for until := g.now + 9000; g.now < until && g.state().Role != Leader; {
 		g.tick(g.now + 1)
@@ -227,13 +228,15 @@ func TestUpdateVoter(t *testing.T) {
 		{Input{Epoch: 0, Voter: moved}, FencedLeaderEpoch},
 		{Input{Epoch: 2, Voter: moved}, UnknownLeaderEpoch},
 		{Input{Epoch: 1, Voter: Voter{Key: moved.Key}}, InvalidRequest},
-		{Input{Epoch: 1, Voter: moved, Error: InvalidRequest}, InvalidRequest},
+		{Input{Epoch: 1, Voter: moved, Error: InvalidRequest, Reason: "so it is"}, InvalidRequest},
 		{Input{Epoch: 1, Voter: testVoter(4, 1)}, VoterNotFound},
 		{Input{Epoch: 1, Voter: testVoter(2, 2)}, VoterNotFound},
 	} {
 		c.in.Kind, c.in.Client = InputUpdateVoter, 7
 		g.step(c.in)
-		require.Equal(t, Result{Error: c.want}, *g.result(7), "%+v", c.in)
+		r := g.result(7)
+		require.NotEmpty(t, r.Reason)
+		require.Equal(t, Result{Error: c.want, Reason: r.Reason}, *r, "%+v", c.in)
 	}
 	r := g.change(InputUpdateVoter, moved)
 	require.Equal(t, Result{Offset: 3}, *r, "it is answered at once: the voter has to fetch")
@@ -252,7 +255,7 @@ func TestVoterChangeTimesOut(t *testing.T) {
 	for until := g.now + 2000; g.now < until && g.result(7) == nil; {
 		g.tick(g.now + 1)
 	}
-	require.Equal(t, Result{Error: RequestTimedOut, Unknown: true}, *g.result(7))
+	require.Equal(t, Result{Error: RequestTimedOut, Unknown: true, Reason: "no majority of the new set had it in time"}, *g.result(7))
 	g.refuses(InputAddVoter, testVoter(4, 1), RequestTimedOut)
 	require.Len(t, g.r.voters, 2)
 	g.commit(testVoter(2, 1))

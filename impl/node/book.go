@@ -1,8 +1,10 @@
 package node
 
 import (
+	"log/slog"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/quorate/quorate/impl/core"
@@ -80,6 +82,14 @@ func (n *Node) useVoters() {
 	n.book.use(addrs)
 	n.codec.UseVoters(endpoints)
 	n.net.places.setVoters(n.cfg.ID, ids)
+	voters := make([]string, len(set.Voters))
+	for i, v := range set.Voters {
+		voters[i] = voterText(v.Key)
+		if addr := addrs[v.Key.ID]; addr != "" {
+			voters[i] += "@" + addr
+		}
+	}
+	slog.Info("the voters are", "node", int(n.cfg.ID), "voters", strings.Join(voters, ","), "offset", int64(set.Offset))
 }
 
 // endpointOf is where a voter listens for the quorum.

@@ -201,7 +201,7 @@ func (n *Node) finish() {
 			switch {
 			case f.result.Error != core.None:
 				op.done <- clientResult{err: &OpError{
-					Code: f.result.Error, Unknown: f.result.Unknown && op.writes(), Leader: n.replica.State().Leader,
+					Code: f.result.Error, Unknown: f.result.Unknown && op.writes(), Leader: n.replica.State().Leader, Reason: f.result.Reason,
 				}}
 			case op.change != nil:
 				op.done <- clientResult{offset: offset}

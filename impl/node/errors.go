@@ -40,6 +40,8 @@ type OpError struct {
 	Unknown bool
 	// Leader that the node knew, NoReplica if none.
 	Leader core.ReplicaID
+	// Reason says more than Code, in words; empty if there is no more to say.
+	Reason string
 	// Cause is set where Code is None.
 	Cause error
 }
@@ -52,6 +54,9 @@ func (e *OpError) Error() string {
 	}
 	if e.Unknown {
 		what += " (outcome unknown)"
+	}
+	if e.Reason != "" {
+		what += ": " + e.Reason
 	}
 	return what
 }

@@ -131,17 +131,22 @@ func (n *Node) tell(leader core.ReplicaID, q kmsg.Request) error {
 		return err
 	}
 	var code int16
+	var message *string
 	what := ""
 	switch r := r.(type) {
 	case *kmsg.UpdateRaftVoterResponse:
 		code, what = r.ErrorCode, "UpdateRaftVoter"
 	case *kmsg.RemoveRaftVoterResponse:
-		code, what = r.ErrorCode, "RemoveRaftVoter"
+		code, message, what = r.ErrorCode, r.ErrorMessage, "RemoveRaftVoter"
 	case *kmsg.AddRaftVoterResponse:
-		code, what = r.ErrorCode, "AddRaftVoter"
+		code, message, what = r.ErrorCode, r.ErrorMessage, "AddRaftVoter"
 	}
 	if code != 0 {
-		return fmt.Errorf("%s: replica %d answers %s", what, leader, codeName(core.ErrorCode(code)))
+		why := codeName(core.ErrorCode(code))
+		if message != nil {
+			why = *message
+		}
+		return fmt.Errorf("%s: replica %d answers %s", what, leader, why)
 	}
 	slog.Info("the leader takes a change of the voter set", "node", int(n.cfg.ID), "request", what, "leader", int(leader))
 	return nil

@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -49,7 +51,30 @@ func (n *Node) coreVoter(v log.Voter) core.Voter {
 }
 
 func (n *Node) change(ctx context.Context, in *core.Input) error {
-	return n.do(ctx, &clientOp{change: in, done: make(chan clientResult, 1)}).err
+	err := n.do(ctx, &clientOp{change: in, done: make(chan clientResult, 1)}).err
+	if op, ok := err.(*OpError); ok && op.Code != core.None {
+		n.sayRefused(in, op)
+	}
+	return err
+}
+
+var changeNames = map[core.InputKind]string{
+	core.InputAddVoter: "AddRaftVoter", core.InputRemoveVoter: "RemoveRaftVoter", core.InputUpdateVoter: "UpdateRaftVoter",
+}
+
+// sayRefused logs why a change was refused, if none was just before.
+func (n *Node) sayRefused(in *core.Input, err *OpError) {
+	now, last := time.Now().UnixNano(), n.saidChange.Load()
+	if now-last < int64(complainEvery) || !n.saidChange.CompareAndSwap(last, now) {
+		return
+	}
+	slog.Info("refuses a change of the voter set", "node", int(n.cfg.ID), "request", changeNames[in.Kind],
+		"voter", voterText(in.Voter.Key), "error", err)
+}
+
+// voterText is a voter in a log line: id, and directory id as Kafka prints it.
+func voterText(k core.ReplicaKey) string {
+	return fmt.Sprintf("%d:%s", k.ID, base64.RawURLEncoding.EncodeToString(k.Directory[:]))
 }
 
 // changeVoters answers a request that changes the voter set.
@@ -101,9 +126,9 @@ func (n *Node) updateVoter(ctx context.Context, dst []byte, req *wire.Request, q
 	in := &core.Input{Kind: core.InputUpdateVoter, Voter: n.coreVoter(v), Epoch: core.Epoch(q.CurrentLeaderEpoch)}
 	switch level := n.codec.KRaftVersion(); {
 	case v.MinVersion < 0 || v.MaxVersion < v.MinVersion:
-		in.Voter.Info = "" // no range at all
+		in.Voter.Info, in.Reason = "", "its range of kraft.version is none"
 	case level < v.MinVersion || level > v.MaxVersion:
-		in.Error = core.InvalidRequest
+		in.Error, in.Reason = core.InvalidRequest, fmt.Sprintf("it cannot do kraft.version %d", level)
 	}
 	code, _ := errorOf(n.change(ctx, in))
 	if s, ok = n.stateNow(); !ok {
@@ -133,30 +158,31 @@ func (n *Node) CheckVoter(client core.ClientID, v core.Voter) error {
 	n.wg.Go(func() {
 		in := input{}
 		in.Kind, in.Client = core.InputVoterChecked, client
-		in.Voter, in.Error = n.askVoter(v)
+		in.Voter, in.Error, in.Reason = n.askVoter(v)
 		n.give(in)
 	})
 	return nil
 }
 
-func (n *Node) askVoter(c core.Voter) (core.Voter, core.ErrorCode) {
-	v := driver.Voter(c)
-	e, _ := n.endpointOf(v)
-	conn, err := n.dial(n.ctx, hostPort(e.Host, e.Port), n.requestTimeout(), "")
+func (n *Node) askVoter(c core.Voter) (v core.Voter, refused core.ErrorCode, why string) {
+	said := driver.Voter(c)
+	e, _ := n.endpointOf(said)
+	addr := hostPort(e.Host, e.Port)
+	conn, err := n.dial(n.ctx, addr, n.requestTimeout(), "")
 	if err != nil {
-		return c, core.RequestTimedOut
+		return c, core.RequestTimedOut, fmt.Sprintf("the leader does not reach it at %s: %v", addr, err)
 	}
 	conn.Close()
 	level := n.codec.KRaftVersion()
 	switch can := conn.peer.KRaftVersion; {
 	case conn.peer.Node != core.NoReplica && conn.peer.Node != c.Key.ID:
-		return c, core.RequestTimedOut // another one answers there
+		return c, core.RequestTimedOut, fmt.Sprintf("node %d answers at %s", conn.peer.Node, addr)
 	case !can.OK || level < can.Min || level > can.Max:
-		return c, core.InvalidRequest
+		return c, core.InvalidRequest, fmt.Sprintf("it cannot do kraft.version %d", level)
 	default:
-		v.MinVersion, v.MaxVersion = can.Min, can.Max
+		said.MinVersion, said.MaxVersion = can.Min, can.Max
 	}
-	return driver.CoreVoter(v), core.None
+	return driver.CoreVoter(said), core.None, ""
 }
 
 func (n *Node) requestTimeout() time.Duration {

@@ -368,13 +368,20 @@ func TestVoterRequests(t *testing.T) {
 	c.start(0)
 	c.start(1)
 	leader, follower := c.leader(), c.nodes[1]
+	why := ""
 	ask := func(n *Node, q kmsg.Request) (code int16) {
 		r, err := leader.Ask(context.Background(), n.Addr().String(), q)
 		require.NoError(t, err)
 		switch r := r.(type) {
 		case *kmsg.AddRaftVoterResponse:
+			if why = ""; r.ErrorMessage != nil {
+				why = *r.ErrorMessage
+			}
 			return r.ErrorCode
 		case *kmsg.RemoveRaftVoterResponse:
+			if why = ""; r.ErrorMessage != nil {
+				why = *r.ErrorMessage
+			}
 			return r.ErrorCode
 		case *kmsg.UpdateRaftVoterResponse:
 			return r.ErrorCode
@@ -395,11 +402,15 @@ func TestVoterRequests(t *testing.T) {
 	require.EqualValues(t, 42, ask(leader, add(1, func(q *kmsg.AddRaftVoterRequest) { q.Listeners[0].Name = "EXTERNAL" })))
 	require.EqualValues(t, 126, ask(leader, add(0, func(q *kmsg.AddRaftVoterRequest) {})))
 	require.EqualValues(t, 7, ask(leader, add(1, func(q *kmsg.AddRaftVoterRequest) { q.Listeners[0].Port = 1 })), "nobody listens there")
+	require.Contains(t, why, "REQUEST_TIMED_OUT: the leader does not reach it at 127.0.0.1:1: ")
+	require.EqualValues(t, 7, ask(leader, add(1, func(q *kmsg.AddRaftVoterRequest) { q.VoterDirectoryID = [16]byte{9} })))
+	require.Equal(t, "REQUEST_TIMED_OUT: no replica of this id and this directory id fetches from the leader", why)
 	require.Eventually(t, func() bool { return ask(leader, add(1, func(q *kmsg.AddRaftVoterRequest) {})) == 0 }, 30*time.Second, 10*time.Millisecond)
 
 	r := kmsg.NewPtrRemoveRaftVoterRequest()
 	r.VoterID, r.VoterDirectoryID = 2, [16]byte{9}
 	require.EqualValues(t, 127, ask(leader, r))
+	require.Equal(t, "VOTER_NOT_FOUND: no voter has this id and this directory id", why)
 	u := kmsg.NewPtrUpdateRaftVoterRequest()
 	u.CurrentLeaderEpoch, u.VoterID, u.VoterDirectoryID = int32(leader.State().Epoch), 2, c.key(1).Directory
 	u.Listeners = []kmsg.UpdateRaftVoterRequestListener{{Name: "CONTROLLER", Host: "h", Port: 1}}

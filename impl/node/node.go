@@ -65,28 +65,29 @@ type Node struct {
 	flushWake chan struct{}
 
 	// Owned by the loop.
-	start    time.Time
-	began    time.Time // of the step in progress, if there is an Observer
-	replica  *core.Replica
-	driver   *driver.Driver
-	trace    *event.Writer // nil: none
-	pending  *pending      // nil: no trace
-	optional bool          // the node goes on if the trace cannot be written
-	tracing  tracing
-	steps    int64 // as the driver counts them
-	unlock   func()
-	effects  core.Effects
-	peers    map[core.ReplicaID]*outConn
-	opened   int64
-	inbound  map[core.ConnID]*inConn
-	waiting  map[core.ClientID][]*clientOp
-	client   core.ClientID
-	sends    []send
-	results  []finished
-	voterSet *core.VoterSet  // in force, as others have been told
-	followed *core.ReplicaID // the leader so far, of a node without a cluster id
-	resigned bool
-	deadline time.Time // of a close in progress
+	start      time.Time
+	began      time.Time // of the step in progress, if there is an Observer
+	replica    *core.Replica
+	driver     *driver.Driver
+	trace      *event.Writer // nil: none
+	pending    *pending      // nil: no trace
+	optional   bool          // the node goes on if the trace cannot be written
+	tracing    tracing
+	steps      int64 // as the driver counts them
+	unlock     func()
+	effects    core.Effects
+	peers      map[core.ReplicaID]*outConn
+	opened     int64
+	inbound    map[core.ConnID]*inConn
+	waiting    map[core.ClientID][]*clientOp
+	client     core.ClientID
+	sends      []send
+	results    []finished
+	voterSet   *core.VoterSet  // in force, as others have been told
+	saidChange atomic.Int64    // when a refused change of it was logged last, in nanoseconds since 1970
+	followed   *core.ReplicaID // the leader so far, of a node without a cluster id
+	resigned   bool
+	deadline   time.Time // of a close in progress
 }
 
 // input is an input of the core with what the loop must know besides.
