@@ -54,6 +54,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/pkg/profile"
 )
@@ -69,6 +70,8 @@ const (
 type mode interface {
 	// asked says whether the flags ask for this mode.
 	asked() bool
+	// name is the flag that asks for it.
+	name() string
 	// run records, prints a line for each run, and returns an exit code. An error
 	// is exitUsage.
 	run(out string, stdout, stderr io.Writer) (int, error)
@@ -86,17 +89,27 @@ func run(args []string, stdout, stderr io.Writer) int {
 	out := flags.String("out", "", "directory for the runs (required)")
 	prof := flags.Bool("profile", false, "write a CPU profile of this process to the directory of the runs")
 	var all []mode
+	owners := map[string]mode{}
 	for _, add := range modes {
-		all = append(all, add(flags))
+		before := map[string]bool{}
+		flags.VisitAll(func(f *flag.Flag) { before[f.Name] = true })
+		m := add(flags)
+		flags.VisitAll(func(f *flag.Flag) {
+			if !before[f.Name] {
+				owners[f.Name] = m
+			}
+		})
+		all = append(all, m)
 	}
-	code, err := dispatch(flags, all, args, out, prof, stdout, stderr)
+	code, err := dispatch(flags, all, owners, args, out, prof, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "tracegen: %v\n", err)
 	}
 	return code
 }
 
-func dispatch(flags *flag.FlagSet, all []mode, args []string, out *string, prof *bool, stdout, stderr io.Writer) (int, error) {
+// dispatch runs the mode that is asked for. owners has the mode of each flag that is of one.
+func dispatch(flags *flag.FlagSet, all []mode, owners map[string]mode, args []string, out *string, prof *bool, stdout, stderr io.Writer) (int, error) {
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return exitOK, nil
@@ -111,6 +124,17 @@ func dispatch(flags *flag.FlagSet, all []mode, args []string, out *string, prof 
 			return exitUsage, errors.New("-sim and -nodes exclude each other")
 		} else if m.asked() {
 			asked = m
+		}
+	}
+	if asked != nil {
+		var others []string
+		flags.Visit(func(f *flag.Flag) {
+			if m := owners[f.Name]; m != nil && m != asked {
+				others = append(others, "-"+f.Name)
+			}
+		})
+		if len(others) > 0 {
+			return exitUsage, fmt.Errorf("%s: not with -%s", strings.Join(others, ", "), asked.name())
 		}
 	}
 	switch {

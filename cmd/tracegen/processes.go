@@ -229,3 +229,34 @@ func (c *processes) deaths() error {
 	defer c.mu.Unlock()
 	return errors.Join(c.died...)
 }
+
+// fullDisks ends all nodes, and says of which of them, or of the directory of the run, there
+// is no space on the disk: why a run does not go on, where that is so.
+func (c *processes) fullDisks() error {
+	c.killAll()
+	var errs []error
+	for _, p := range c.all {
+		for line := range strings.Lines(p.stderr.String()) {
+			if strings.Contains(line, noSpace) {
+				errs = append(errs, fmt.Errorf("node %d says: %s", p.id, tail(line)))
+				break
+			}
+		}
+	}
+	for _, dir := range []string{c.dir, c.work} {
+		if err := tryDisk(dir); errors.Is(err, syscall.ENOSPC) {
+			errs = append(errs, fmt.Errorf("there is no space left on the disk of %s", dir))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// tryDisk says whether a directory takes another file of some size.
+func tryDisk(dir string) error {
+	f, err := os.CreateTemp(dir, ".space-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 1<<20))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}

@@ -63,6 +63,8 @@ func newReal(flags *flag.FlagSet) mode {
 
 func (r *realRun) asked() bool { return r.nodes != 0 }
 
+func (r *realRun) name() string { return "nodes" }
+
 const (
 	// spare is how much longer than asked a run may take, to start and to converge.
 	spare = 60 * time.Second
@@ -260,7 +262,7 @@ func (r *realRun) underLoad(ctx context.Context, x *chaos, faults []string) (bro
 		if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return nil, err
 		}
-		return errors.Join(err, c.deaths()), nil
+		return errors.Join(err, c.fullDisks(), c.deaths()), nil
 	}
 	return c.stopAll(), nil
 }

@@ -35,30 +35,32 @@ func newSim(flags *flag.FlagSet) mode {
 	s := &simulation{flags: flags}
 	s.checking.register(flags)
 	flags.BoolVar(&s.on, "sim", false, "record simulated runs")
-	flags.StringVar(&s.seeds, "seeds", "1", "seeds of the runs, as 7 or 1-20 or 1-5,9")
-	flags.IntVar(&s.voters, "voters", 0, "number of voters, 1 to 9; 0: by seed")
-	flags.IntVar(&s.observers, "observers", 0, "number of observers, up to 9, -1 for none; 0: by seed")
-	flags.IntVar(&s.clients, "clients", 0, "number of clients; 0: by seed")
-	flags.StringVar(&s.preVote, "prevote", "", "on or off; empty: by seed")
-	flags.Int64Var(&s.ticks, "ticks", 0, "virtual milliseconds with faults and clients; 0: by seed")
-	flags.Int64Var(&s.steps, "steps", 0, "at most so many steps of replicas with faults and clients; 0: no limit")
-	flags.BoolVar(&s.noFaults, "no-faults", false, "no crash, no loss, no delay")
-	flags.BoolVar(&s.loseDisks, "lose-disks", false, "crashes may take the disk with them, which can break safety")
-	flags.BoolVar(&s.noSnapshots, "no-snapshots", false, "no snapshot is taken, and every log begins at 0")
-	flags.BoolVar(&s.noPauses, "no-pauses", false, "no process stops and goes on, and no partition comes and goes quickly")
-	flags.BoolVar(&s.members, "members", false, "the voters are in the log, and change (KIP-853)")
-	flags.IntVar(&s.heals, "heals", 1, "how often, in between, all faults stop until the cluster has made progress")
-	flags.StringVar(&s.without, "without", "", "kinds of faults to leave out, with commas, as loss,crash")
-	flags.StringVar(&s.only, "only", "", "leave out all kinds of faults but these; none: all")
-	flags.BoolVar(&s.script, "script", false, "print the faults as they happen, with their numbers")
-	flags.StringVar(&s.skip, "skip", "", "faults to leave out, by the numbers that -script prints, as 3,7-9,12-")
-	flags.BoolVar(&s.plain, "plain", false, "do not compress")
-	flags.BoolVar(&s.noEvents, "no-events", false, "write no files, only run and check")
-	flags.BoolVar(&s.quiet, "quiet", false, "print only runs that break a property, and the total")
+	flags.StringVar(&s.seeds, "seeds", "1", "with -sim: seeds of the runs, as 7 or 1-20 or 1-5,9")
+	flags.IntVar(&s.voters, "voters", 0, "with -sim: number of voters, 1 to 9; 0: by seed")
+	flags.IntVar(&s.observers, "observers", 0, "with -sim: number of observers, up to 9, -1 for none; 0: by seed")
+	flags.IntVar(&s.clients, "clients", 0, "with -sim: number of clients; 0: by seed")
+	flags.StringVar(&s.preVote, "prevote", "", "with -sim: on or off; empty: by seed")
+	flags.Int64Var(&s.ticks, "ticks", 0, "with -sim: virtual milliseconds with faults and clients; 0: by seed")
+	flags.Int64Var(&s.steps, "steps", 0, "with -sim: at most so many steps of replicas with faults and clients; 0: no limit")
+	flags.BoolVar(&s.noFaults, "no-faults", false, "with -sim: no crash, no loss, no delay")
+	flags.BoolVar(&s.loseDisks, "lose-disks", false, "with -sim: crashes may take the disk with them, which can break safety")
+	flags.BoolVar(&s.noSnapshots, "no-snapshots", false, "with -sim: no snapshot is taken, and every log begins at 0")
+	flags.BoolVar(&s.noPauses, "no-pauses", false, "with -sim: no process stops and goes on, and no partition comes and goes quickly")
+	flags.BoolVar(&s.members, "members", false, "with -sim: the voters are in the log, and change (KIP-853)")
+	flags.IntVar(&s.heals, "heals", 1, "with -sim: how often, in between, all faults stop until the cluster has made progress")
+	flags.StringVar(&s.without, "without", "", "with -sim: kinds of faults to leave out, with commas, as loss,crash")
+	flags.StringVar(&s.only, "only", "", "with -sim: leave out all kinds of faults but these; none: all")
+	flags.BoolVar(&s.script, "script", false, "with -sim: print the faults as they happen, with their numbers")
+	flags.StringVar(&s.skip, "skip", "", "with -sim: faults to leave out, by the numbers that -script prints, as 3,7-9,12-")
+	flags.BoolVar(&s.plain, "plain", false, "with -sim: do not compress")
+	flags.BoolVar(&s.noEvents, "no-events", false, "with -sim: write no files, only run and check")
+	flags.BoolVar(&s.quiet, "quiet", false, "with -sim: print only runs that break a property, and the total")
 	return s
 }
 
 func (s *simulation) asked() bool { return s.on }
+
+func (s *simulation) name() string { return "sim" }
 
 func (s *simulation) config() (sim.Config, error) {
 	c := sim.Config{

@@ -90,6 +90,8 @@ func TestSimViolated(t *testing.T) {
 func TestSimUsage(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ args, want string }{
+		{"-nodes 3 -members -lose-disks -observers 2 -out DIR", "-lose-disks, -members, -observers: not with -nodes"},
+		{"-sim -seed 3 -out DIR", "-seed: not with -sim"},
 		{"", "nothing to do"},
 		{"-sim", "-out is required"},
 		{"-sim -out D -seeds x", "-seeds"},
@@ -118,4 +120,12 @@ func TestSimUsage(t *testing.T) {
 	code, _, stderr := tracegen("-help")
 	require.Equal(t, exitOK, code)
 	require.Contains(t, stderr, "-seeds")
+}
+
+// Why a run does not go on is said if there is no space on a disk.
+func TestFullDisks(t *testing.T) {
+	c := &processes{dir: t.TempDir(), work: t.TempDir(), all: []*process{{id: 1}, {id: 2}}}
+	require.NoError(t, c.fullDisks())
+	c.all[1].stderr.WriteString("level=INFO msg=started\nlevel=ERROR msg=\"write x: no space left on device\"\n")
+	require.EqualError(t, c.fullDisks(), `node 2 says: level=ERROR msg="write x: no space left on device"`)
 }
