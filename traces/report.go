@@ -240,6 +240,9 @@ func (v *validator) mismatch(n int) *Rejection {
 		}
 	case e.Inc != v.nodes[n].inc && v.nodes[n].inc != 0:
 		r.Why = "what the process found on its disk is not what a crash can have left of it"
+		if v.budgets[n] == 0 && v.mayVote(&in.replicas[n]) {
+			r.Why += " (that a disk was lost is a hidden step: -hidden 1 would allow it)"
+		}
 	case len(r.Differences) > 0 && strings.HasPrefix(r.Differences[0].Field, "recv."):
 		r.Why = "the message handled is not the one that was sent"
 		if near := v.unmatched(in, n); near.same {

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/quorate/quorate/spec"
 )
@@ -126,10 +129,16 @@ func (p PreVote) Has(id int32) bool { return p.All || slices.Contains(p.Only, id
 // UnmarshalJSON reads true, false or a list of ids.
 func (p *PreVote) UnmarshalJSON(b []byte) error {
 	*p = PreVote{}
+	var err error
 	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '[' {
-		return json.Unmarshal(b, &p.Only)
+		err = json.Unmarshal(b, &p.Only)
+	} else {
+		err = json.Unmarshal(b, &p.All)
 	}
-	return json.Unmarshal(b, &p.All)
+	if err != nil {
+		return fmt.Errorf("preVote: want true, false or an array of node ids, found %s", b)
+	}
+	return nil
 }
 
 // MarshalJSON writes what UnmarshalJSON reads.
@@ -155,7 +164,7 @@ func ReadRun(path string) (*Run, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&file); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, inJSON(err))
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%s: something follows the object", path)
@@ -171,6 +180,35 @@ func ReadRun(path string) (*Run, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
+}
+
+// inJSON says what is wrong with a text in terms of JSON, and not of Go.
+func inJSON(err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return errors.New("the file is empty: want an object")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("the object ends too soon")
+	case !errors.As(err, &wrong):
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	want := "an object"
+	switch wrong.Type.Kind() {
+	case reflect.Int16, reflect.Int32, reflect.Int:
+		want = "a whole number of " + strconv.Itoa(wrong.Type.Bits()) + " bits"
+	case reflect.Slice:
+		want = "an array"
+	case reflect.String:
+		want = "a string"
+	case reflect.Bool:
+		want = "true or false"
+	}
+	field := strings.TrimPrefix(wrong.Field, "Run.")
+	if field == "" {
+		return fmt.Errorf("byte %d: want %s, found %s", wrong.Offset, want, wrong.Value)
+	}
+	return fmt.Errorf("byte %d: %s: want %s, found %s", wrong.Offset, field, want, wrong.Value)
 }
 
 // dir is the id of the log directory of a node, empty if it is not known.
@@ -204,6 +242,9 @@ func (r *Run) members() (*members, error) {
 		return nil, fmt.Errorf("%d replicas, the specification has room for %d", len(m.ids), spec.MaxReplicas)
 	}
 	for i, id := range m.ids {
+		if id < 0 {
+			return nil, fmt.Errorf("node %d: ids are from 0", id)
+		}
 		if i > 0 && id == m.ids[i-1] {
 			return nil, fmt.Errorf("node %d is listed twice", id)
 		}

@@ -28,7 +28,17 @@ func TestReadRun(t *testing.T) {
 		`{"voters":[1],"preVote":[2]}`:                                              "node 2 of preVote",
 		`{"voters":[1]} {}`:                                                         "something follows",
 		`{"observers":[1]}`:                                                         "no voters",
-		`[`:                                                                         "unexpected EOF",
+		`[`:                                                                         "the object ends too soon",
+		``:                                                                          "the file is empty",
+		`{"voters":[1`:                                                              "the object ends too soon",
+		`[1]`:                                                                       "byte 1: want an object, found array",
+		`{"voters":1}`:                                                              "voters: want an array, found number",
+		`{"voters":["a"]}`:                                                          "voters: want a whole number of 32 bits, found string",
+		`{"voters":[99999999999]}`:                                                  "voters: want a whole number of 32 bits, found number 99999999999",
+		`{"voters":[1],"nodes":[{"id":"x"}]}`:                                       "nodes.id: want a whole number of 32 bits, found string",
+		`{"voters":[1],"preVote":"yes"}`:                                            `preVote: want true, false or an array of node ids, found "yes"`,
+		`{"voters":[-1]}`:                                                           "node -1: ids are from 0",
+		`{"voters":[1],"observers":[-2]}`:                                           "node -2: ids are from 0",
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := ReadRun(path)

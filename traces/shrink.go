@@ -25,6 +25,8 @@ type Shrunk struct {
 	// Tries is how many runs were validated.
 	Tries     int
 	Rejection *Rejection
+	// Stopped: there was more to try, and who watched wanted no more.
+	Stopped bool
 }
 
 // ErrNotRejected is a run that is not rejected, so that there is nothing to shrink.
@@ -34,7 +36,9 @@ var ErrNotRejected = errors.New("the run is not rejected: there is nothing to sh
 // the rejected event depends on; then without whole nodes; then without single events, at
 // most hidden of a node in a row. Each of these runs says less than the one before: what was
 // left out may have been anything, of so many steps. At most tries runs are validated.
-func Shrink(inputs []Input, opt Options, hidden, tries int) (*Shrunk, error) {
+// watch, unless nil, is told of each how many there were and how many events are left; once it
+// returns false no more are tried.
+func Shrink(inputs []Input, opt Options, hidden, tries int, watch func(tries, left int) bool) (*Shrunk, error) {
 	if hidden < 1 || hidden > MaxHidden {
 		return nil, fmt.Errorf("hidden %d: from 1 to %d", hidden, MaxHidden)
 	}
@@ -45,7 +49,7 @@ func Shrink(inputs []Input, opt Options, hidden, tries int) (*Shrunk, error) {
 	if res.Verdict != Rejected {
 		return nil, ErrNotRejected
 	}
-	s := &shrinker{opt: opt, hidden: max(hidden, opt.Hidden), limit: tries, want: res.Rejection, all: map[int32][]event.Event{}}
+	s := &shrinker{opt: opt, hidden: max(hidden, opt.Hidden), limit: tries, watch: watch, want: res.Rejection, all: map[int32][]event.Event{}}
 	for _, in := range inputs {
 		list, err := readAll(in)
 		if err != nil {
@@ -88,7 +92,7 @@ func Shrink(inputs []Input, opt Options, hidden, tries int) (*Shrunk, error) {
 	for _, list := range out.Events {
 		out.Left += len(list)
 	}
-	out.Tries, out.Rejection = s.tries, s.found
+	out.Tries, out.Rejection, out.Stopped = s.tries, s.found, s.stopped
 	return out, nil
 }
 
@@ -97,10 +101,13 @@ type shrinker struct {
 	hidden int
 	limit  int
 	tries  int
-	want   *Rejection
-	found  *Rejection // of the smallest run
-	all    map[int32][]event.Event
-	kept   map[int32][]bool
+	watch  func(tries, left int) bool
+	// stopped: watch wants no more.
+	stopped bool
+	want    *Rejection
+	found   *Rejection // of the smallest run
+	all     map[int32][]event.Event
+	kept    map[int32][]bool
 }
 
 func (s *shrinker) count(id int32) (n int) {
@@ -230,7 +237,14 @@ func sameReason(a, b *Rejection) bool {
 
 // without tries to do without events of a node.
 func (s *shrinker) without(id int32, events []int) error {
-	if s.tries >= s.limit {
+	if s.watch != nil && !s.stopped && s.tries < s.limit {
+		left := 0
+		for id := range s.all {
+			left += s.count(id)
+		}
+		s.stopped = !s.watch(s.tries, left)
+	}
+	if s.tries >= s.limit || s.stopped {
 		return nil
 	}
 	for _, i := range events {

@@ -45,11 +45,25 @@ func TestShrink(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Rejected, whole.Verdict)
 
-	s, err := Shrink(inputs, opt, 4, 150)
+	s, err := Shrink(inputs, opt, 4, 150, nil)
 	require.NoError(t, err)
 	t.Logf("%d events, %d of them in the past, %d left after %d tries, hidden %d at %v\n%s", s.Before, s.Past, s.Left, s.Tries, s.Hidden, s.HiddenAt, s.Rejection.Text())
 	require.Less(t, s.Past, s.Before)
 	require.Less(t, s.Left, s.Past)
+	asked := 0
+	part, err := Shrink(inputs, opt, 4, 150, func(tries, left int) bool {
+		asked++
+		require.Equal(t, asked, tries, "told before each, and of the first one")
+		require.LessOrEqual(t, left, s.Past)
+		return tries < 3
+	})
+	require.NoError(t, err)
+	require.True(t, part.Stopped)
+	require.False(t, s.Stopped)
+	require.Equal(t, 3, part.Tries)
+	require.GreaterOrEqual(t, part.Left, s.Left)
+	require.True(t, sameReason(part.Rejection, whole.Rejection), "what was found so far is kept")
+
 	opt.Hidden, opt.HiddenAt = s.Hidden, s.HiddenAt
 	res, err := Validate(shrunkInputs(s), opt)
 	require.NoError(t, err)
@@ -74,8 +88,8 @@ func TestShrink(t *testing.T) {
 // TestShrinkRefuses: what cannot be shrunk is said.
 func TestShrinkRefuses(t *testing.T) {
 	inputs := generate(1, three, 50, false)
-	_, err := Shrink(inputs, Options{Run: three}, 4, 10)
+	_, err := Shrink(inputs, Options{Run: three}, 4, 10, nil)
 	require.ErrorIs(t, err, ErrNotRejected)
-	_, err = Shrink(inputs, Options{Run: three}, 0, 10)
+	_, err = Shrink(inputs, Options{Run: three}, 0, 10, nil)
 	require.ErrorContains(t, err, "hidden 0")
 }

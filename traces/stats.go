@@ -24,6 +24,8 @@ type Stats struct {
 	Crashes      int            `json:"crashes"`
 	// Torn is how many lines were torn by a crash, and skipped.
 	Torn int `json:"torn,omitempty"`
+	// TornFiles are those that have such lines.
+	TornFiles []string `json:"tornFiles,omitempty"`
 	// Sent and Received are messages between replicas; Lost were sent and never
 	// handled.
 	Sent     int `json:"sent"`
@@ -112,7 +114,9 @@ func (v *validator) summary() Stats {
 	for n := range v.who.ids {
 		s.Incarnations += v.nodes[n].incs
 		if t, ok := v.nodes[n].source.(interface{ Torn() int }); ok {
-			s.Torn += t.Torn()
+			if s.Torn += t.Torn(); t.Torn() > 0 {
+				s.TornFiles = append(s.TornFiles, v.nodes[n].input.Name)
+			}
 		}
 	}
 	least := v.worlds[0]
@@ -221,6 +225,17 @@ func (s *Stats) PartialText() string {
 		list = append(list, "nor once one has ended")
 	}
 	return strings.Join(list, "; ")
+}
+
+// TornText says which lines were passed over, empty if none was.
+func (s *Stats) TornText() string {
+	switch s.Torn {
+	case 0:
+		return ""
+	case 1:
+		return "1 line was passed over that ends too soon, as if its process had been killed: " + s.TornFiles[0]
+	}
+	return fmt.Sprintf("%d lines were passed over that end too soon, as if their processes had been killed: %s", s.Torn, strings.Join(s.TornFiles, ", "))
 }
 
 // propertyNames are the names of properties in a set.

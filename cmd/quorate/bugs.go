@@ -70,7 +70,12 @@ func newBugsShow() *cobra.Command {
 		Short: "Tell the story of a bug, with its shortest counterexample",
 		Example: `  quorate bugs show KAFKA-12619
   quorate bugs show KAFKA-12619 -format html -o KAFKA-12619.html`,
-		Args: cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("bugs show: which bug? One id, of those that `quorate bugs -list` prints")
+			}
+			return nil
+		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,8 +52,8 @@ func newCommand() *cobra.Command {
 		Long: `Explore executable specifications: every reachable state of small models, with the
 shortest counterexample where a property does not hold.
 
-Exit codes: 0 it holds, 1 it is violated, 2 the question is malformed, 3 a limit was
-reached before the end.`,
+Exit codes: 0 it holds, 1 it is violated, 2 the question is malformed, or a file cannot be
+read or written, 3 a limit was reached before the end.`,
 		Example: `  quorate models
   quorate check -model figure8
   quorate check -mutate KAFKA-12619 -format html -o bug.html
@@ -67,6 +69,7 @@ reached before the end.`,
 		sub.GroupID = c.group
 		cmd.AddCommand(sub)
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	cmd.InitDefaultHelpCmd()
 	cmd.InitDefaultCompletionCmd()
 	for _, sub := range cmd.Commands() {
@@ -76,6 +79,23 @@ reached before the end.`,
 		}
 	}
 	return cmd
+}
+
+// flagError says what is wrong with the value of a flag without the words of strconv.
+func flagError(err error) error {
+	var number *strconv.NumError
+	about, _, ok := strings.Cut(err.Error(), ": strconv.")
+	if !ok || !errors.As(err, &number) {
+		return err
+	}
+	want := map[string]string{
+		"ParseInt": "a whole number", "Atoi": "a whole number", "ParseUint": "a whole number from 0",
+		"ParseFloat": "a number", "ParseBool": "true or false",
+	}[number.Func]
+	if errors.Is(number, strconv.ErrRange) {
+		want += ", not so large"
+	}
+	return fmt.Errorf("%s: want %s", about, want)
 }
 
 // topic refuses to help with what is no command.

@@ -54,7 +54,8 @@ Marks in a history are drawn beside the operations in a picture. Events of a tra
 not: they have no time.
 
 Exit codes: 0 all linearizable, 1 one is not, 2 malformed input, 3 undecided. The
-second opinion alone, if undecided, does not make it 3.`,
+second opinion alone, if undecided, does not make it 3: its column, register, then says how
+many operations it looked at, in which it found nothing wrong.`,
 		Example: `  quorate history check traces/recorded
   quorate history check -picture out/pictures out/run`,
 		Args: cobra.MinimumNArgs(1),
@@ -232,7 +233,9 @@ func (c *historyCheck) run(list []historyFile) error {
 		head()
 		r, v, err := c.check(file, i)
 		if err != nil {
-			table.Flush()
+			if i > 0 { // else there is nothing but the head
+				table.Flush()
+			}
 			return err
 		}
 		worst = worse(worst, exitOf(v))
@@ -322,7 +325,7 @@ func committedLog(path string) ([]history.Record, error) {
 // registerText is the second opinion; of one that is undecided, how far it came.
 func (r *historyReport) registerText() string {
 	if r.Register.Verdict == linear.Undecided.String() {
-		return fmt.Sprintf("%s (%d searched)", r.Register.Verdict, r.Register.Searched)
+		return fmt.Sprintf("%s (%d of %d searched)", r.Register.Verdict, r.Register.Searched, r.Operations)
 	}
 	return r.Register.Verdict
 }

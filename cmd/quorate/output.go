@@ -96,6 +96,8 @@ func writable(file string) error {
 	if errors.Is(err, os.ErrNotExist) {
 		if f, err = os.CreateTemp(filepath.Dir(file), ".quorate-"); err == nil {
 			defer os.Remove(f.Name())
+		} else if why := new(os.PathError); errors.As(err, &why) { // of a file that nobody named
+			return &os.PathError{Op: "create", Path: file, Err: why.Err}
 		}
 	}
 	if err != nil {
@@ -157,10 +159,44 @@ func (o *output) write(cmd *cobra.Command, text func(io.Writer) error) error {
 	if err := text(&b); err != nil {
 		return err
 	}
-	if err := os.WriteFile(o.file, b.Bytes(), 0o666); err != nil {
+	if err := writeWhole(o.file, b.Bytes()); err != nil {
 		return fmt.Errorf("-o: %w", err)
 	}
 	return nil
+}
+
+// writeWhole writes a file, and leaves no part of it behind if it cannot be written. What
+// stood in it before is then lost only if it is no file that a name can be moved to.
+func writeWhole(file string, text []byte) error {
+	info, err := os.Lstat(file)
+	if err == nil && !info.Mode().IsRegular() { // a link, a pipe, a terminal
+		return os.WriteFile(file, text, 0o666)
+	}
+	beside := file + ".part"
+	f, err := os.OpenFile(beside, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrExist) {
+		return os.WriteFile(file, text, 0o666) // the directory takes no other file
+	} else if err != nil {
+		return fmt.Errorf("beside %s: %w", file, err)
+	}
+	if info != nil {
+		err = f.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		_, err = f.Write(text)
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(beside, file)
+	}
+	if err == nil {
+		return nil
+	}
+	os.Remove(beside)
+	if why := new(os.PathError); errors.As(err, &why) {
+		return &os.PathError{Op: why.Op, Path: file, Err: why.Err}
+	}
+	return err
 }
 
 // report is a result as JSON: what was explored, and what came of it.

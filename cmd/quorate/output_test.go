@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -106,7 +108,7 @@ func TestFormats(t *testing.T) {
 		"check -model 2pc3 -report xml -o r":              `unknown report "xml"`,
 		"check -model 2pc3 -report json -format svg -o r": "one run writes one file",
 		"check -model 2pc3 -o r":                          "-o is for",
-		"check -model 2pc3 -format svg -o no/such/dir":    "no such file",
+		"check -model 2pc3 -format svg -o no/such/dir":    "-o: create no/such/dir: no such file",
 		"check -model nothing -format svg -o r":           "unknown model",
 	} {
 		code, stdout, stderr := quorate(strings.Fields(args)...)
@@ -238,4 +240,48 @@ func TestCompletion(t *testing.T) {
 		assert.Zero(t, code)
 		assert.Contains(t, stdout, "quorate", shell)
 	}
+}
+
+// A file that is written anew is whole or as it was, keeps its mode, and is the only one.
+func TestWriteWhole(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "x.html")
+	require.NoError(t, os.WriteFile(file, []byte("before"), 0o600))
+	require.NoError(t, writeWhole(file, []byte("now")))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "now", string(text))
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.EqualValues(t, 0o600, info.Mode().Perm())
+
+	// It goes where a link points to, and the link stays.
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink("x.html", link))
+	require.NoError(t, writeWhole(link, []byte("linked")))
+	text, err = os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "linked", string(text))
+
+	// No part of it stays behind.
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "link")))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "full"), 0o700))
+	inner := filepath.Join(dir, "full", "y.html")
+	noSpace(t, func() { err = writeWhole(inner, make([]byte, 1<<20)) })
+	require.ErrorContains(t, err, "write "+inner+": ")
+	left, err := os.ReadDir(filepath.Join(dir, "full"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// noSpace has this process write no file of more than some bytes for a time, which fails as
+// on a disk that is full.
+func noSpace(t *testing.T, do func()) {
+	var was syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was))
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4096, Max: was.Max}))
+	do()
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was))
 }

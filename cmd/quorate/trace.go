@@ -52,8 +52,8 @@ Without run.json every node is a voter, with Pre-Vote.
 What nodes recorded beside that, of bootstrap and cluster ids, is in files
 concerns-*.ndjson of the same directory, and is judged too.
 
-Exit codes: 0 all accepted, 1 one rejected, 2 malformed input, 3 a search budget
-was used up before an answer.`,
+Exit codes: 0 all accepted, 1 one rejected, 2 malformed input or a file that cannot be
+read or written, 3 a search budget was used up before an answer.`,
 		Example: `  quorate trace check traces/recorded
   quorate trace check -hidden 0 out/run
   quorate trace check -kafka-log raft-1.log raft-2.log raft-3.log`,
@@ -236,6 +236,9 @@ func checkTraces(cmd *cobra.Command, list []traces.Recording, run *traces.Run, o
 		header = ""
 		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%d\t%s\t%s\n", rec.Name, len(s.Nodes), s.EventsText(), s.Crashes, s.Lost, s.HiddenText(), judged)
 		if text := s.PartialText(); text != "" {
+			reports = append(reports, rec.Name+": "+text)
+		}
+		if text := s.TornText(); text != "" {
 			reports = append(reports, rec.Name+": "+text)
 		}
 		if text := s.UndecidedText(); text != "" && (stats || res.Verdict == traces.OutOfBudget) {

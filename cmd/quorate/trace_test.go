@@ -147,7 +147,7 @@ func TestTraceCheckFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(runFile, []byte(`{"voters":[4],"observer":[5]}`), 0o600))
 	code, out = traceCheck(t, file, second)
 	require.Equal(t, exitUsage, code, out)
-	require.Contains(t, out, runFile+`: json: unknown field "observer"`)
+	require.Contains(t, out, runFile+`: unknown field "observer"`)
 	code, out = traceCheck(t, file, filepath.Join(other, "node-4.ndjson")) // of no one directory
 	require.Equal(t, exitUsage, code, out)
 	require.Contains(t, out, "node 4 has another trace, "+file)
@@ -185,4 +185,30 @@ func TestTraceCheckPicture(t *testing.T) {
 	code, out = traceCheck(t, "-format", "png", dir)
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, out, "png")
+}
+
+// A last line that ends too soon is passed over, and the report says so; a disk that was lost is
+// a hidden step, and a rejection says how to allow it.
+func TestTraceCheckTornAndLost(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "node-4.ndjson")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	whole := strings.Join(aTrace, "\n") + "\n"
+
+	const passed = "1 line was passed over that ends too soon, as if its process had been killed: "
+	write(whole[:len(whole)-10])
+	code, text := traceCheck(t, file)
+	require.Equal(t, exitHolds, code, text)
+	require.Contains(t, text, passed+file)
+	write(whole)
+	code, text = traceCheck(t, file)
+	require.Equal(t, exitHolds, code, text)
+	require.NotContains(t, text, "passed over")
+
+	write(whole + `{"v":1,"node":{"id":4},"inc":2,"seq":1,"step":4,"action":"Restart","state":{"role":"Unattached","epoch":0,"hw":-1,"logEnd":0},"durable":{"election":true,"logEnd":0}}` + "\n")
+	code, text = traceCheck(t, file)
+	require.Equal(t, exitViolated, code, text)
+	require.Contains(t, text, "(that a disk was lost is a hidden step: -hidden 1 would allow it)")
+	code, text = traceCheck(t, "-hidden", "1", "-invariants=false", file)
+	require.Equal(t, exitHolds, code, text)
+	require.Contains(t, text, "LoseDisk")
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,6 +32,16 @@ func TestTraceShrink(t *testing.T) {
 	code, text, errs = quorate(check[1:]...)
 	require.Equal(t, exitViolated, code, errs)
 	require.Contains(t, text, "state.epoch")
+
+	// An interrupt ends it with what was found.
+	ctx, interrupt := context.WithCancel(context.Background())
+	interrupt()
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitLimit, run(ctx, []string{"trace", "shrink", "-o", out + "3", bad}, &stdout, &stderr))
+	require.Contains(t, stderr.String(), "interrupted")
+	require.Contains(t, stdout.String(), "after 1 runs")
+	code, _, errs = quorate("trace", "check", out+"3")
+	require.Equal(t, exitViolated, code, errs)
 
 	code, text, _ = quorate("trace", "shrink", "-o", out+"2", "../../traces/recorded/seed-19")
 	require.Equal(t, exitViolated, code)

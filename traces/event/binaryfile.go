@@ -67,6 +67,19 @@ func begunBinary(head []byte) bool {
 	return string(head) == binaryMagic || bytes.Equal(head, make([]byte, len(binaryMagic)))
 }
 
+// damagedMagic says whether a file that does not begin as one in the binary form was to be
+// one: by its name, or as half of it is there. An event in a line begins with a brace.
+func damagedMagic(head []byte, name string) bool {
+	same := 0
+	for i := range binaryMagic {
+		if head[i] == binaryMagic[i] {
+			same++
+		}
+	}
+	named := strings.HasSuffix(strings.TrimSuffix(name, ".zst"), BinaryExt)
+	return same >= len(binaryMagic)/2 || named && head[0] != '{'
+}
+
 func createBinary(path string, flag int, node Node) (*binaryFile, error) {
 	if len(node.Dir) > maxDir {
 		return nil, fmt.Errorf("a directory id of %d bytes", len(node.Dir))

@@ -89,6 +89,8 @@ func TestReaderRefuses(t *testing.T) {
 		{line(2, 1, 1) + long + "\n" + line(3, 1, 1), "f:2: byte 97: incarnation 1 after incarnation 2"},
 		{line(1, 1, 1) + "{\n{\n{\n" + line(3, 1, 1), "f:5: byte 103: incarnation 3 after torn lines of 3 incarnations or more: each has at most one, its last"},
 		{line(1, 1, 1) + "\n" + line(1, 2, 1), "f:2: byte 97: an empty line"},
+		{"\x88QTRACE\n and more", "f:1: byte 0: the head is damaged: a trace in the binary form begins with \"\\x89QTRACE\\n\", and this file with \"\\x88QTRACE\\n\""},
+		{"\x89QTRACE and more", "f:1: byte 0: the head is damaged: a trace in the binary form begins with \"\\x89QTRACE\\n\", and this file with \"\\x89QTRACE \""},
 		{"hello\n", "f:1: byte 0: not a line of a trace: want an object, found 'h' (byte 0 of the line)"},
 		{`{"v":2}` + "\n", "f:1: byte 6: v: the version of the schema is 2, this program reads version 1 only (byte 6 of the line)"},
 		{line(1, 1, 1) + `{"v":1,"nope":2}`, "f:2: byte 111: nope: a field that the schema does not have (byte 14 of the line)"},

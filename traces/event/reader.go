@@ -39,6 +39,8 @@ func newReader(lines *ndjson.Lines, name string) *Reader {
 	r := &Reader{lines: lines}
 	if head, err := lines.Peek(len(binaryMagic)); err == nil && begunBinary(head) {
 		r.bin = &binaryReader{in: lines, name: name}
+	} else if err == nil && damagedMagic(head, name) {
+		r.err = &ndjson.FileError{Name: name, Line: 1, Err: fmt.Errorf("the head is damaged: a trace in the binary form begins with %q, and this file with %q", binaryMagic, head)}
 	}
 	return r // what is wrong with a shorter file shows when it is read
 }
