@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -59,8 +60,13 @@ func addController(args []string, stdout, stderr io.Writer) error {
 	switch {
 	case flags.NArg() > 0:
 		return usagef("unexpected argument %q", flags.Arg(0))
-	case *f.controllers == "" || *f.file == "":
-		return usagef("-bootstrap-controller and -command-config are required")
+	case *f.controllers == "":
+		return usagef("-bootstrap-controller is required")
+	case *f.file == "":
+		return usagef("-command-config is required")
+	}
+	if err := checkAddresses(*f.controllers); err != nil {
+		return err
 	}
 	v, secure, err := newController(*f.file)
 	if err != nil {
@@ -89,7 +95,7 @@ func addController(args []string, stdout, stderr io.Writer) error {
 func newController(file string) (v log.Voter, secure *node.TLS, err error) {
 	c, err := config.Load(file)
 	if err != nil {
-		return v, nil, err
+		return v, nil, usageError{err}
 	}
 	if !c.Controller {
 		return v, nil, fmt.Errorf("%s: process.roles has no controller", file)
@@ -123,16 +129,23 @@ func removeController(args []string, stdout, stderr io.Writer) error {
 	if err := parse(flags, args, removeHelp, stderr); err != nil {
 		return err
 	}
+	given := false
+	flags.Visit(func(g *flag.Flag) { given = given || g.Name == "controller-id" })
 	key, err := base64.RawURLEncoding.DecodeString(*directory)
 	switch {
 	case flags.NArg() > 0:
 		return usagef("unexpected argument %q", flags.Arg(0))
 	case *f.controllers == "":
 		return usagef("-bootstrap-controller is required")
-	case *id < 0:
+	case !given:
 		return usagef("-controller-id is required")
+	case *id < 0 || *id > math.MaxInt32:
+		return usagef("-controller-id %d: want a number from 0 to %d", *id, math.MaxInt32)
 	case err != nil || len(key) != 16:
 		return usagef("-controller-directory-id %q is no id of a directory", *directory)
+	}
+	if err := checkAddresses(*f.controllers); err != nil {
+		return err
 	}
 	secure, err := connectBy(*f.file)
 	if err != nil {

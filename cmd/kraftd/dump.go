@@ -69,6 +69,10 @@ func dump(args []string, stdout, stderr io.Writer) error {
 
 // file prints a file by what it is called.
 func (d *dumper) file(name string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
 	base := filepath.Base(name)
 	switch {
 	case strings.HasSuffix(base, ".log"), strings.Contains(base, ".checkpoint"):
@@ -81,10 +85,6 @@ func (d *dumper) file(name string) error {
 	text := d.texts()[base]
 	if text == nil {
 		return fmt.Errorf("%s: not a file that kraftd dump knows", name)
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return err
 	}
 	if info.Size() > maxText {
 		return fmt.Errorf("%s: %d bytes are too many for such a file", name, info.Size())

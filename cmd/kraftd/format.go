@@ -30,8 +30,7 @@ log (KIP-1170): the levels of features, from metadata.version 4.5-IV1 on the clu
 (KIP-1262), and credentials. bootstrap.checkpoint is not written.
 
 A controller with controller.quorum.voters needs no more. One without, of a dynamic
-quorum, needs one of -standalone, -initial-controllers and -no-initial-controllers
-(kraftd start does not run those yet; Kafka does).
+quorum, needs one of -standalone, -initial-controllers and -no-initial-controllers.
 
 A directory that is formatted already is an error, and so is one of another node or
 cluster. With -ignore-formatted those of this node and cluster are left as they are. A

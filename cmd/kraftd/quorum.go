@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +20,11 @@ import (
 )
 
 const quorumHelp = `Usage: kraftd quorum describe (-status | -replication [-human-readable]) -bootstrap-controller HOST:PORT,... [-command-config FILE]
-       kraftd quorum add-controller -help
-       kraftd quorum remove-controller -help
+       kraftd quorum add-controller -bootstrap-controller HOST:PORT,... -command-config FILE
+       kraftd quorum remove-controller -bootstrap-controller HOST:PORT,... -controller-id ID -controller-directory-id UUID
+
+describe prints, add-controller and remove-controller change the voters; each has a -help of
+its own, and what follows is that of describe.
 
 Prints what the leader of a quorum knows, as kafka-metadata-quorum does. Any node may be
 named: the leader is found through it. The file is one for Kafka's tools: security.protocol is
@@ -64,6 +68,9 @@ func quorum(args []string, stdout, stderr io.Writer) error {
 	case *controllers == "":
 		return usagef("-bootstrap-controller is required")
 	}
+	if err := checkAddresses(*controllers); err != nil {
+		return err
+	}
 	secure, err := connectBy(*file)
 	if err != nil {
 		return err
@@ -76,6 +83,17 @@ func quorum(args []string, stdout, stderr io.Writer) error {
 		return q.printStatus(stdout)
 	}
 	return q.printReplication(stdout, *human, time.Now())
+}
+
+// checkAddresses refuses a list that has what is no address.
+func checkAddresses(list string) error {
+	for addr := range strings.SplitSeq(list, ",") {
+		host, port, err := net.SplitHostPort(strings.TrimSpace(addr))
+		if n, err2 := strconv.ParseUint(port, 10, 16); err != nil || err2 != nil || host == "" || n == 0 {
+			return usagef("-bootstrap-controller %s: %q is not host:port", list, addr)
+		}
+	}
+	return nil
 }
 
 // connectBy reads how to connect from a file, if there is one. Nil: without TLS.
@@ -102,8 +120,11 @@ type description struct {
 // that they name. While a quorum has none it waits for one, and so it does while nobody
 // listens at any of the addresses: nodes that were started just now do not yet.
 func describeQuorum(addrs []string, secure *node.TLS, deadline time.Time) (*description, error) {
-	for {
+	for began := time.Now(); ; {
 		q, again, err := describeOnce(slices.Clone(addrs), secure, deadline)
+		if errors.Is(err, errNotLeader) && time.Until(deadline) < retryAfter {
+			return nil, fmt.Errorf("no leader is found within %v: %w", time.Since(began).Round(time.Second), err)
+		}
 		if err == nil || !again || time.Until(deadline) < retryAfter {
 			return q, err
 		}

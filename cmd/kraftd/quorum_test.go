@@ -202,7 +202,7 @@ func TestQuorumWaitsForListener(t *testing.T) {
 func TestQuorumRefused(t *testing.T) {
 	none := fake(t, describes(6, nil))
 	for addr, want := range map[string]string{
-		none:                                 none + " is not the leader",
+		none:                                 "no leader is found within ",
 		fake(t, describes(6, nodesAt(none))): none + " is not the leader",
 		fake(t, describes(31, nil)):          "answers with error 31",
 		fake(t, func(kmsg.Request) (kmsg.Response, []byte) { return nil, nil }):                               "does not answer ApiVersions: EOF",

@@ -95,7 +95,7 @@ func (c *Controller) activation() ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	slog.Warn("writes the bootstrap of the cluster", "node", c.cfg.Node, "records", len(b.records), "metadata.version", b.version.String(), "source", b.source)
+	slog.Info("writes the bootstrap of the cluster", "node", c.cfg.Node, "records", len(b.records), "metadata.version", b.version.String(), "source", b.source)
 	if b.version < metadata.TransactionVersion {
 		if open {
 			return nil, fmt.Errorf("a transaction is open, and metadata.version %s of %s cannot end it", b.version, b.source)

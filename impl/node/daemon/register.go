@@ -48,7 +48,7 @@ func (d *discovery) register(deadline time.Time) error {
 		}
 		if last != err.Error() {
 			last = err.Error()
-			d.log.Warn("is not registered yet", "error", err)
+			d.log.Info("is not registered yet", "error", err)
 		}
 		select {
 		case <-d.node.Done():
