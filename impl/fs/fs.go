@@ -103,17 +103,27 @@ func WriteFile(fsys FS, name string, content []byte) error {
 	return nil
 }
 
+// About says what was done with which file when an error came about, unless the error does:
+// those of an operating system have both.
+func About(op, name string, err error) error {
+	var says *fs.PathError
+	if errors.As(err, &says) && says.Path == name {
+		return err
+	}
+	return fmt.Errorf("%s %s: %w", op, name, err)
+}
+
 func writeNew(fsys FS, name string, content []byte) error {
 	f, err := fsys.Create(name)
 	if err != nil {
-		return fmt.Errorf("create %s: %w", name, err)
+		return About("create", name, err)
 	}
 	defer f.Close()
 	if _, err := f.WriteAt(content, 0); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+		return About("write", name, err)
 	}
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("flush %s: %w", name, err)
+		return About("flush", name, err)
 	}
 	return nil
 }

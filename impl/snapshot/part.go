@@ -35,7 +35,7 @@ func (p *part) write(b []byte) error {
 		return p.err
 	}
 	if _, err := p.file.WriteAt(b, p.size); err != nil {
-		p.err = fmt.Errorf("write %s: %w", p.name, err)
+		p.err = fs.About("write", p.name, err)
 		return p.err
 	}
 	p.size += int64(len(b))
