@@ -111,7 +111,7 @@ func format(args []string, stdout, stderr io.Writer) error {
 	var trace *concern.Recorder
 	if name := c.Quorate.TraceFile; name != "" {
 		if trace, err = concern.Open(name, c.NodeID); err != nil {
-			return err
+			return fmt.Errorf("quorate.trace.file=%s: %w", name, err)
 		}
 		defer trace.Close()
 	}

@@ -217,6 +217,19 @@ func with(text string) string {
 
 // All that is wrong is said at once.
 func TestSeveralErrors(t *testing.T) {
+	for text, want := range map[string][]string{
+		"listeners=bar\ncontroller.quorum.voters=1@127.0.0.1:0,2@x":                         {"f:4: listeners=", "f:5: controller.quorum.voters="},
+		"node.id=abc\nprocess.roles=foo\nlisteners=bar\nlog.dirs=":                          {"f:1: node.id=", "f:2: process.roles=", "f:4: listeners=", "f: log.dirs: "},
+		"controller.listener.names=\nlisteners=bar\ncontroller.quorum.voters=2@127.0.0.1:1": {"f: controller.listener.names: ", "f:4: listeners=", "f:5: controller.quorum.voters="},
+	} {
+		_, err := Parse("f", []byte(with(text)))
+		require.Error(t, err)
+		lines := strings.Split(err.Error(), "\n")
+		require.GreaterOrEqual(t, len(lines), len(want), "%s", err)
+		for _, w := range want {
+			require.Contains(t, err.Error(), w)
+		}
+	}
 	_, err := Parse("f", []byte(with("node.id=x\nlog.dirs=\nmetadata.log.segment.ms=y")))
 	require.EqualError(t, err, "f:1: node.id=x: want a number from 0 to 2147483647\n"+
 		"f: log.dirs: is required: a default below /tmp would not outlive the machine's next start\n"+

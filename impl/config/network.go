@@ -18,10 +18,17 @@ func (r *reader) network(c *Config) {
 	}
 	if len(c.ControllerListeners) == 0 {
 		r.missing("controller.listener.names", "is required, and must name one of listeners")
-		return
 	}
-	if r.failed("process.roles") {
-		return // which listeners there are is a matter of roles
+	defer r.voters(c)
+	if len(c.ControllerListeners) == 0 || r.failed("process.roles") { // on which depends which listeners there are
+		for _, key := range []string{"listeners", "advertised.listeners"} {
+			for _, item := range r.list(key) {
+				if _, _, _, err := splitListener(item, key == "listeners"); err != nil {
+					r.refuse(key, "%v", err)
+				}
+			}
+		}
+		return
 	}
 	c.Listeners = r.listeners("listeners", protocols, c)
 	first := c.ControllerListeners[0]
@@ -38,11 +45,12 @@ func (r *reader) network(c *Config) {
 		}
 		return
 	case named(c.Listeners, first).Name == "":
-		r.refuse("controller.listener.names", "%s, the listener of the quorum, is not one of listeners", first)
+		if !r.failed("listeners") {
+			r.refuse("controller.listener.names", "%s, the listener of the quorum, is not one of listeners", first)
+		}
 		return
 	}
 	r.advertised(c, protocols)
-	r.voters(c)
 	for _, l := range c.Listeners {
 		if host, _, _ := splitAddr(l.Addr, true); l.Protocol == Plaintext && !loopback(host) {
 			r.warn("%s:%d: listener %s is reached from other machines, and PLAINTEXT asks nobody who he is",
@@ -85,14 +93,12 @@ func (r *reader) protocol(protocols map[string]Protocol, name string) (_ Protoco
 
 func (r *reader) listeners(key string, protocols map[string]Protocol, c *Config) (all []Listener) {
 	for _, item := range r.list(key) {
-		name, addr, ok := strings.Cut(item, "://")
-		name = strings.ToUpper(name)
-		host, port, err := splitAddr(addr, key == "listeners")
+		name, host, port, err := splitListener(item, key == "listeners")
 		protocol, known := r.protocol(protocols, name)
 		ofController := slices.Contains(c.ControllerListeners, name)
 		switch {
-		case !ok || name == "" || err != nil:
-			r.refuse(key, "%q is not NAME://host:port", item)
+		case err != nil:
+			r.refuse(key, "%v", err)
 			continue
 		case !ofController && !c.Broker:
 			r.refuse(key, "%s is not in controller.listener.names, and a controller has no others", name)
@@ -115,6 +121,15 @@ func (r *reader) listeners(key string, protocols map[string]Protocol, c *Config)
 		all = append(all, Listener{name, protocol, net.JoinHostPort(host, strconv.Itoa(int(port)))})
 	}
 	return all
+}
+
+// splitListener takes NAME://host:port apart.
+func splitListener(item string, listen bool) (name, host string, port uint16, err error) {
+	name, addr, ok := strings.Cut(item, "://")
+	if host, port, err = splitAddr(addr, listen); !ok || name == "" || err != nil {
+		return "", "", 0, fmt.Errorf("%q is not NAME://host:port", item)
+	}
+	return strings.ToUpper(name), host, port, nil
 }
 
 func (r *reader) advertised(c *Config, protocols map[string]Protocol) {
@@ -145,7 +160,7 @@ func (r *reader) voters(c *Config) {
 		c.Bootstrap = append(c.Bootstrap, item)
 	}
 	c.AutoJoin = r.boolean("controller.quorum.auto.join.enable")
-	if c.AutoJoin && !c.Controller {
+	if c.AutoJoin && !c.Controller && !r.failed("process.roles") {
 		r.refuse("controller.quorum.auto.join.enable", "only a controller can become a voter")
 	}
 	self := false
@@ -167,7 +182,7 @@ func (r *reader) voters(c *Config) {
 	case r.failed(key) || r.failed(bootstrap):
 	case len(c.Voters) == 0 && len(c.Bootstrap) == 0:
 		r.missing(key, "is required: want id@host:port, separated by commas; or "+bootstrap+", for a dynamic voter set")
-	case len(c.Voters) == 0 || r.failed("node.id"):
+	case len(c.Voters) == 0 || r.failed("node.id") || r.failed("process.roles"):
 	case c.Controller && !self:
 		r.refuse(key, "node.id %d is not one of the voters, as a controller must be", c.NodeID)
 	case !c.Controller && self:

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,9 +22,15 @@ import (
 // recordConcerns begins that, if the replica is recorded from its start on.
 func (o *options) recordConcerns() (err error) {
 	if o.node.Trace != "" {
-		o.concerns, err = concern.Open(o.node.Trace, int32(o.node.ID))
+		if o.concerns, err = concern.Open(o.node.Trace, int32(o.node.ID)); err != nil {
+			key := "quorate.trace.file"
+			if o.file.Quorate.TraceFile == "" { // a recording that goes on
+				key = "quorate.trace.dir"
+			}
+			return fmt.Errorf("%s: %s: %w", key, o.node.Trace, err)
+		}
 	}
-	return err
+	return nil
 }
 
 // watch ties what is recorded to the events of the replica.

@@ -173,6 +173,7 @@ func TestFileRefused(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(unlock)
 		}, 1, "/a: another process uses it"},
+		"no directory of the trace": {"quorate.trace.file=/nowhere/x.events\n", nil, 1, "quorate.trace.file: /nowhere/x.events: open /nowhere/"},
 		"port in use": {"", func(t *testing.T, dir string) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)
