@@ -70,6 +70,12 @@ read or written, 3 a limit was reached before the end.`,
 		cmd.AddCommand(sub)
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	return cmd
+}
+
+// strict has all commands refuse what is no command. It comes when the outputs are set, since
+// those of cobra that it adds keep theirs.
+func strict(cmd *cobra.Command) {
 	cmd.InitDefaultHelpCmd()
 	cmd.InitDefaultCompletionCmd()
 	for _, sub := range cmd.Commands() {
@@ -78,7 +84,6 @@ read or written, 3 a limit was reached before the end.`,
 			sub.Args = topic
 		}
 	}
-	return cmd
 }
 
 // flagError says what is wrong with the value of a flag without the words of strconv.

@@ -48,6 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	defer cancel()
 	cmd.SetOut(&pipe{Writer: stdout, cancel: cancel})
 	cmd.SetErr(stderr)
+	strict(cmd)
 	err := cmd.ExecuteContext(ctx)
 	var v verdict
 	switch {
