@@ -4,6 +4,7 @@ package interop
 
 import (
 	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -106,7 +107,12 @@ func TestMembership(t *testing.T) {
 			}
 		}
 		awaitVoters(t, rest, rest...)
-		out = kraftdRun(t, "quorum", "add-controller", "-bootstrap-controller", kafka.addr, "-command-config", leader.config(t))
+		// Whoever leads now refuses it until the replica has caught up with it.
+		eventually(t, "who was removed is added", func() bool {
+			b, err := exec.Command(kraftd, "quorum", "add-controller", "-bootstrap-controller", kafka.addr, "-command-config", leader.config(t)).CombinedOutput()
+			out = string(b)
+			return err == nil
+		})
 		require.Contains(t, out, "Added controller")
 		awaitVoters(t, all[:3], one, two, kafka)
 	}
