@@ -271,6 +271,7 @@ func (r *sample) load(ctx context.Context, a *registry.Instance) error {
 		}
 	}
 	text := filler(rand.New(rand.NewPCG(3, 3)), r.payload)
+	settle()
 	wg.Go(func() {
 		loop(5*time.Millisecond, func(n int) error {
 			began := time.Now()
