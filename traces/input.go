@@ -44,24 +44,29 @@ func File(path string) Input {
 
 // Events is an input from memory.
 func Events(name string, events []event.Event) Input {
-	return Input{Name: name, Open: func() (Source, error) { return &memory{events: events}, nil }}
+	return Input{Name: name, Open: func() (Source, error) { return &memory{Events: events}, nil }}
 }
 
-type memory struct {
-	events []event.Event
+type memory = Memory[event.Event]
+
+// Memory gives events that are in memory, as files give theirs.
+type Memory[E any] struct {
+	Events []E
 	at     int
 }
 
-func (m *memory) Read(e *event.Event) error {
-	if m.at == len(m.events) {
+// Read implements [Source].
+func (m *Memory[E]) Read(e *E) error {
+	if m.at == len(m.Events) {
 		return io.EOF
 	}
-	*e = m.events[m.at]
+	*e = m.Events[m.at]
 	m.at++
 	return nil
 }
 
-func (m *memory) Line() int64 { return int64(m.at) }
+// Line implements [Source].
+func (m *Memory[E]) Line() int64 { return int64(m.at) }
 
 // MalformedError is a trace that is no trace: what stands where, and why it
 // cannot be.

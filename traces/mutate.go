@@ -96,9 +96,9 @@ func MutateFields(inputs []Input, opt Options) (*MutationReport, error) {
 	m := &mutator{report: &MutationReport{ByChange: map[string][2]int{}, Harmless: map[string]int{}}, received: map[messageID]bool{}}
 	for n := range v.who.ids {
 		if s, ok := v.nodes[n].source.(*memory); ok {
-			m.events[n] = s.events
-			for i := range s.events {
-				if e := &s.events[i]; v.receives(e) {
+			m.events[n] = s.Events
+			for i := range s.Events {
+				if e := &s.Events[i]; v.receives(e) {
 					m.received[idOf(e.Recv)] = true
 				}
 			}
@@ -229,7 +229,7 @@ func (m *mutator) all(j job) {
 // rest are the events of the node after the next one.
 func (m *mutator) rest(j job) []event.Event {
 	s := j.v.nodes[j.n].source.(*memory)
-	return s.events[s.at:]
+	return s.Events[s.at:]
 }
 
 func renumber(list []event.Event, inc int32, by int64) []event.Event {
@@ -261,7 +261,7 @@ func (m *mutator) try(j job, change string, e *event.Event, rest []event.Event) 
 	c := j.v.clone()
 	d := &c.nodes[j.n]
 	if rest != nil {
-		d.source = &memory{events: rest}
+		d.source = &memory{Events: rest}
 	}
 	var err error
 	if e != nil {
@@ -419,7 +419,7 @@ func (m *mutator) refersToRead(n int, start *event.Event) bool {
 // the run as it is and with first and then the rest in their place.
 func (m *mutator) commute(j job, first *event.Event, rest []event.Event) bool {
 	a, b := j.v.clone(), j.v.clone()
-	b.nodes[j.n].event, b.nodes[j.n].source = *first, &memory{events: rest}
+	b.nodes[j.n].event, b.nodes[j.n].source = *first, &memory{Events: rest}
 	if !a.takeOf(j.n, 2) || !b.takeOf(j.n, 2) {
 		return false
 	}
@@ -431,7 +431,7 @@ func (m *mutator) commute(j job, first *event.Event, rest []event.Event) bool {
 // left of them in the rest, without the first.
 func (m *mutator) converges(j job, rest []event.Event) bool {
 	a, b := j.v.clone(), j.v.clone()
-	b.nodes[j.n].source = &memory{events: rest}
+	b.nodes[j.n].source = &memory{Events: rest}
 	if b.next(j.n) != nil || !a.takeOf(j.n, 2) || !b.takeOf(j.n, 1) {
 		return false
 	}

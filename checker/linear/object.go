@@ -150,19 +150,12 @@ func CheckObject(ops []ObjectOp, o Object, l Limits) (res Result, err error) {
 	if res.Verdict, res.Reason = run(model, all, l); res.Verdict != NotLinearizable {
 		return res, nil
 	}
-	// The first return with which the history stops being linearizable.
 	slices.Sort(ends)
 	ends = slices.Compact(ends)
-	n, _ := slices.BinarySearchFunc(ends, true, func(end int64, _ bool) int {
-		if v, _ := run(model, objectOperations(ops, end), l); v == NotLinearizable {
-			return 0
-		}
-		return -1
-	})
-	n = min(n, len(ends)-1)
+	end := firstReturn(ends, model, l, func(end int64) []porcupine.Operation { return objectOperations(ops, end) })
 	v := &Violation{Earlier: -1, Later: -1}
 	for i := range ops {
-		if ops[i].Outcome == Known && ops[i].Return == ends[n] {
+		if ops[i].Outcome == Known && ops[i].Return == end {
 			v.Later = i
 		}
 	}

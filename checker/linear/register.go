@@ -139,16 +139,10 @@ func CheckRegister(ops []RegisterOp, l Limits, name func(uint64) string) Result 
 // registerViolation finds the first return with which the history stops being
 // linearizable.
 func registerViolation(ops []RegisterOp, model porcupine.Model, ends []int64, l Limits) *Violation {
-	n, _ := slices.BinarySearchFunc(ends, true, func(end int64, _ bool) int {
-		if v, _ := run(model, RegisterOperations(ops, end), l); v == NotLinearizable {
-			return 0
-		}
-		return -1
-	})
-	n = min(n, len(ends)-1)
+	end := firstReturn(ends, model, l, func(end int64) []porcupine.Operation { return RegisterOperations(ops, end) })
 	v := &Violation{Earlier: -1, Later: -1}
 	for i := range ops {
-		if ops[i].Outcome == Known && ops[i].Return == ends[n] {
+		if ops[i].Outcome == Known && ops[i].Return == end {
 			v.Later = i
 		}
 	}
@@ -161,6 +155,18 @@ func registerViolation(ops []RegisterOp, model porcupine.Model, ends []int64, l 
 	v.Text = fmt.Sprintf("until %d the operations can be ordered, but not with what then returned to client %d (called at %d): %s%s",
 		op.Return, op.Client, op.Call, model.DescribeOperation(op, nil), stale)
 	return v
+}
+
+// firstReturn is the first of the returns, ascending, with which a history stops being
+// linearizable; upTo has the operations until one.
+func firstReturn(ends []int64, model porcupine.Model, l Limits, upTo func(end int64) []porcupine.Operation) int64 {
+	n, _ := slices.BinarySearchFunc(ends, true, func(end int64, _ bool) int {
+		if v, _ := run(model, upTo(end), l); v == NotLinearizable {
+			return 0
+		}
+		return -1
+	})
+	return ends[min(n, len(ends)-1)]
 }
 
 func registerStale(ops []RegisterOp, v *Violation, read *RegisterOp, model porcupine.Model) string {

@@ -19,9 +19,6 @@ import (
 // A run with faults of all kinds is a behaviour of the specification, with nothing hidden,
 // and what its clients saw is linearizable.
 func TestChaos(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
 	out := t.TempDir()
 	var stdout, stderr bytes.Buffer
 	code := run([]string{"-nodes", "3", "-crashes", "6", "-seconds", "8", "-faults", "all", "-snapshot-bytes", "3000", "-out", out}, &stdout, &stderr)

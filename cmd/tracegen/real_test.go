@@ -15,9 +15,6 @@ import (
 // A real run with crashes is a behaviour of the specification, and nothing in it is
 // hidden: what a process did before kill -9 is in its file.
 func TestRealRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
 	out := t.TempDir()
 	var stdout, stderr bytes.Buffer
 	code := run([]string{"-nodes", "3", "-crashes", "2", "-seconds", "3", "-snapshot-bytes", "3000", "-out", out}, &stdout, &stderr)

@@ -37,24 +37,8 @@ type Input struct {
 
 // Events is an input from memory.
 func Events(name string, events []event.Event) Input {
-	return Input{Name: name, Open: func() (Source, error) { return &memory{events: events}, nil }}
+	return Input{Name: name, Open: func() (Source, error) { return &traces.Memory[event.Event]{Events: events}, nil }}
 }
-
-type memory struct {
-	events []event.Event
-	at     int
-}
-
-func (m *memory) Read(e *event.Event) error {
-	if m.at == len(m.events) {
-		return io.EOF
-	}
-	*e = m.events[m.at]
-	m.at++
-	return nil
-}
-
-func (m *memory) Line() int64 { return int64(m.at) }
 
 // Find is what nodes recorded beside their traces, whose files are the inputs. A node that
 // recorded nothing of this has no file, and is left out.

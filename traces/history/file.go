@@ -18,17 +18,18 @@ import (
 // Errors in it are [*ndjson.FileError], with file, line and byte.
 func Open(path string) (*History, error) {
 	lines, err := ndjson.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer lines.Close()
-	return read(lines)
+	return closing(lines, err, read)
 }
 
 // Read reads a history from r; the name is for errors, and says by .zst at its
 // end that r is compressed.
 func Read(r io.Reader, name string) (*History, error) {
 	lines, err := ndjson.NewLines(r, name)
+	return closing(lines, err, read)
+}
+
+// closing reads lines that were opened, and closes them.
+func closing[H any](lines *ndjson.Lines, err error, read func(*ndjson.Lines) (*H, error)) (*H, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -49,21 +49,13 @@ func ObjectOf(path string) (string, error) {
 // OpenObjects reads the history of objects at path, as Open does that of a log.
 func OpenObjects(path string) (*Objects, error) {
 	lines, err := ndjson.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer lines.Close()
-	return readObjects(lines)
+	return closing(lines, err, readObjects)
 }
 
 // ReadObjects reads a history of objects from r; the name is as in [Read].
 func ReadObjects(r io.Reader, name string) (*Objects, error) {
 	lines, err := ndjson.NewLines(r, name)
-	if err != nil {
-		return nil, err
-	}
-	defer lines.Close()
-	return readObjects(lines)
+	return closing(lines, err, readObjects)
 }
 
 func readObjects(lines *ndjson.Lines) (*Objects, error) {
